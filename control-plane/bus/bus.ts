@@ -1,0 +1,11 @@
+/**
+ * "Something changed, look": topics carry no payload, may be dropped, doubled or reordered.
+ * A subscriber looks at the store after each notice, and once after subscribing.
+ */
+export interface Bus {
+  publish(topic: Topic): void;
+  /** Calls `look` after each change of the topic until the returned function is called. */
+  subscribe(topic: Topic, look: () => void): () => void;
+}
+
+export type Topic = `process:${string}` | `node:${string}`;

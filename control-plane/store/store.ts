@@ -1,0 +1,162 @@
+import type { EnrollBody, JoinTokenBody, NodeFacts, NodeLoad } from "#shared/api/node.ts";
+import type { StreamName } from "#shared/api/process.ts";
+import type { EndReason, ProcessStatus } from "#shared/process-state.ts";
+import type { Launch } from "#shared/link/launch.ts";
+
+/**
+ * What Drover remembers, as nouns with verbs. Everything here is one transaction each; a method that returns
+ * has committed. Expected outcomes are values (`taken`, `mismatch`, undefined for "no such row"), a lost database throws.
+ * Times go in and out as Date and are the caller's `now`, the control plane's clock.
+ */
+export interface Store {
+  nodes: Nodes;
+  joinTokens: JoinTokens;
+  processes: Processes;
+  idempotency: Idempotency;
+  /** Resolves when the database answers and its schema is current; else says what to do. */
+  ready(): Promise<{ ready: true } | { ready: false; reason: string }>;
+  close(): Promise<void>;
+}
+
+export type NodeRow = {
+  id: string; name: string; keyHash: string; labels: Record<string, string>; facts: NodeFacts; load: NodeLoad | null;
+  maxProcesses: number; epoch: number; instanceId: string | null; machineId: string | null; bootId: string | null;
+  /** Set while a session holds the node's socket. */
+  connectedAt: Date | null;
+  /** When the last session ended (unclean) or said goodbye (`orderly`). */
+  disconnectedAt: Date | null; orderly: boolean;
+  lastSeenAt: Date | null; createdAt: Date;
+  /** Processes alive there (starting, running, stopping, or ended with survivors) and waiting ones. */
+  running: number; queued: number;
+};
+
+export type ListNodes = { limit: number; after?: string | undefined };
+
+export interface Nodes {
+  /** By id or by name. */
+  find(idOrName: string): Promise<NodeRow | undefined>;
+  /** All nodes newest first, after the id `after`; selector and presence are matched by the caller. */
+  list(query: ListNodes): Promise<NodeRow[]>;
+  /** Only the fields given; `taken` when the name belongs to another node. */
+  patch(id: string, change: { name?: string | undefined; labels?: Record<string, string> | undefined; maxProcesses?: number | undefined }): Promise<NodeRow | "taken" | undefined>;
+  /** Deletes the node and ends its unfinished processes as lost/node_deleted (one transaction); false if unknown. */
+  delete(id: string, now: Date): Promise<boolean>;
+  /** The key hash of a node for the upgrade request of its agent. */
+  keyHash(id: string): Promise<string | undefined>;
+  /** A new session: raises and returns the epoch; the facts of the hello are stored, maxProcesses too. */
+  connected(id: string, hello: { instanceId: string; machineId: string; bootId: string; facts: NodeFacts; now: Date }): Promise<number | undefined>;
+  /** The session of this epoch ended; an older epoch changes nothing. */
+  disconnected(id: string, end: { epoch: number; orderly: boolean; now: Date }): Promise<void>;
+  /** Load and last sign of life of the session of this epoch. */
+  seen(id: string, sign: { epoch: number; load: NodeLoad | null; now: Date }): Promise<void>;
+  /** At start of a control plane that is alone: sessions a crash left open end now. */
+  disconnectAll(now: Date): Promise<void>;
+}
+
+export type JoinTokenRow = JoinTokenBody & { id: string; hash: string; expiresAt: Date; createdAt: Date; uses: number };
+export type EnrollOutcome =
+  | { outcome: "enrolled" | "repeated"; node: NodeRow; replacedNodeId?: string | undefined }
+  | { outcome: "bad_token" | "expired" | "used_up" | "name_mismatch" | "labels_refused" | "name_taken" };
+
+export interface JoinTokens {
+  create(token: JoinTokenRow): Promise<void>;
+  find(id: string): Promise<JoinTokenRow | undefined>;
+  /**
+   * Uses up one place of the token and makes the node `nodeId`, in one transaction: a repeat with the same token and key hash
+   * gives the same node and uses nothing. A name in use is `name_taken`, unless the token says replace and that node has no session
+   * (`connectedAt` null): then the node keeps its id, gets the new key, and its unfinished processes become lost/agent_state_lost.
+   * Labels: the token's win over the agent's.
+   */
+  enroll(input: EnrollBody & { tokenHash: string; nodeId: string; now: Date; defaultMaxProcesses: number }): Promise<EnrollOutcome>;
+}
+
+/** env and stdin text of a start, sealed; the rest of the launch is plain. */
+export type NewProcess = {
+  id: string; nodeId: string; key: string | null;
+  /** Keyed digest of the whole input, for `key`. */
+  digest: string;
+  launch: Launch; sealed: Uint8Array | null;
+  background: boolean; labels: Record<string, string>; status: "queued" | "starting";
+  ifOffline: "fail" | "queue"; queueTtlMs: number; createdAt: Date;
+};
+
+export type ProcessRow = Omit<NewProcess, "status" | "sealed" | "digest"> & {
+  /** Without env (empty) and with stdin text emptied: those are sealed. */
+  launch: Launch;
+  status: ProcessStatus; reason: EndReason | null; detail: string | null;
+  exitCode: number | null; signal: string | null; pid: number | null; cwd: string | null;
+  startedAt: Date | null; exitedAt: Date | null; durationMs: number | null; observedAt: Date | null;
+  revision: number; totalBytes: number; omittedBytes: number; lines: number | null; survivors: { pid: number; command: string }[];
+  /** A stop that was asked for; kept until the ending, so that a reconnect asks again. */
+  stop: { graceMs: number; reason: EndReason } | null;
+};
+
+export type ProcessReport = {
+  id: string; revision: number; status: ProcessStatus; reason: EndReason | null; detail: string | null;
+  exitCode: number | null; signal: string | null; pid: number | null; cwd: string | null;
+  startedAt: Date | null; exitedAt: Date | null; durationMs: number | null; observedAt: Date;
+  totalBytes: number; omittedBytes: number; lines: number | null; survivors: { pid: number; command: string }[];
+  snapshots: { stream: StreamName; head: Uint8Array; tail: Uint8Array; totalBytes: number }[];
+};
+
+export type StoredOutput = { stream: StreamName; head: Uint8Array; tail: Uint8Array; totalBytes: number };
+
+export type InsertOutcome =
+  | { outcome: "inserted"; process: ProcessRow }
+  | { outcome: "attached"; process: ProcessRow }
+  | { outcome: "mismatch" | "start_canceled" };
+
+export type ListProcesses = {
+  nodeId?: string | undefined; chatId?: string | undefined; statuses?: ProcessStatus[] | undefined; labels?: Record<string, string> | undefined;
+  limit: number; after?: string | undefined;
+};
+
+export interface Processes {
+  /** Stores a start. With a key (scoped by chat, or by node without a chat) seen before: the existing process if the digest matches. */
+  insert(start: NewProcess): Promise<InsertOutcome>;
+  get(id: string): Promise<ProcessRow | undefined>;
+  list(query: ListProcesses): Promise<ProcessRow[]>;
+  /** The sealed part of a start, while it is not final. */
+  sealed(id: string): Promise<Uint8Array | null>;
+  outputs(id: string): Promise<StoredOutput[]>;
+  /** Every row of the node that is not final, oldest first, and those that ended with survivors. */
+  unfinished(nodeId: string): Promise<ProcessRow[]>;
+  /** Queued rows of the node, oldest first, become `starting`; returns them. */
+  takeQueued(nodeId: string, limit: number): Promise<ProcessRow[]>;
+  /** `starting` rows that were never pushed (the socket had gone) go back to `queued`, only if no report came. */
+  putBack(ids: string[]): Promise<void>;
+  /**
+   * Many reports in one statement. A report counts only for a row of this node with a lower revision; its state is taken by the rules of
+   * `mayAdvance`, its totals, survivors and snapshots always. Reaching a final state removes the sealed part. Returns the ids whose row changed
+   * and, of ids that are unknown, that they are (deleted meanwhile).
+   */
+  takeReports(nodeId: string, reports: ProcessReport[]): Promise<{ changed: string[]; unknown: string[] }>;
+  /**
+   * Remembers that a stop was asked for (the first reason stays, a smaller grace wins). A queued row becomes canceled at once, a starting or running one `stopping`
+   * only when running. Ended rows stay as they are (with survivors: the stop is remembered). Returns the row after it.
+   */
+  requestStop(id: string, stop: { graceMs: number; reason: EndReason; now: Date }): Promise<ProcessRow | undefined>;
+  setTimeoutMs(id: string, timeoutMs: number): Promise<ProcessRow | undefined>;
+  /** Fences a key: `canceled` when it was never seen (a later start finds start_canceled), else the process of that key. */
+  fenceKey(scope: { nodeId: string; chatId: string | null; key: string; now: Date }): Promise<{ outcome: "fenced" } | { outcome: "found"; process: ProcessRow }>;
+  /** Ends rows by rule (lost, expired) if they are still not final; returns the ids that changed. */
+  conclude(ids: string[], ending: { status: "lost" | "expired" | "canceled"; reason: EndReason; now: Date; onlyStatuses: ProcessStatus[]; onlyUnreported?: boolean }): Promise<string[]>;
+  /** Queued rows past their time: `queue_ttl` for those that may queue, `not_delivered` for the others once `confirmBefore` is later than their creation. */
+  expireQueued(now: Date, confirmBefore: Date): Promise<string[]>;
+  /** `starting` rows without any report created before this time. */
+  unconfirmed(before: Date): Promise<{ id: string; nodeId: string }[]>;
+  /** Deletes an ended row (and its outputs); `not_ended` if it is live or has survivors. */
+  delete(id: string): Promise<"deleted" | "not_ended" | "unknown">;
+  /** Deletes ended rows that ended before this time; returns how many, at most `limit`. */
+  prune(before: Date, limit: number): Promise<number>;
+}
+
+export interface Idempotency {
+  /**
+   * Runs `create` once for a key: the first call inserts the claim, runs `create` and stores its object id; a call during it waits for it;
+   * a later one gets the id. `mismatch` when the digest differs. A failed `create` frees the key.
+   */
+  once(claim: { scope: string; key: string; digest: string; now: Date }, create: () => Promise<string>): Promise<{ outcome: "created" | "replayed"; objectId: string } | { outcome: "mismatch" }>;
+  /** Forgets claims older than this. */
+  prune(before: Date): Promise<number>;
+}

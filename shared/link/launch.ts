@@ -1,0 +1,14 @@
+import { z } from "zod";
+
+/** Everything an agent needs to run one process; the body of the `start` frame. */
+export const launch = z.object({
+  id: z.string(),
+  chatId: z.string().nullable(),
+  command: z.string().nullable(), argv: z.array(z.string()).nullable(), shell: z.string(),
+  cwd: z.string().nullable(), env: z.record(z.string(), z.string()),
+  stdin: z.union([z.enum(["none", "pipe"]), z.object({ text: z.string() })]),
+  output: z.enum(["merged", "split"]),
+  timeoutMs: z.number().nullable(), idleTimeoutMs: z.number().nullable(), idleOn: z.array(z.enum(["output", "cpu"])), graceMs: z.number(),
+  logBytes: z.number(), outputBytes: z.number().nullable(), nice: z.number().nullable(), keepDescendants: z.boolean(),
+});
+export type Launch = z.infer<typeof launch>;
