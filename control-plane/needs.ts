@@ -1,0 +1,77 @@
+import type { NodeLoad } from "#shared/api/node.ts";
+import type { StreamName } from "#shared/api/process.ts";
+import type { DownFrame, RequestFrame } from "#shared/link/frames.ts";
+import type { Launch } from "#shared/link/launch.ts";
+import type { Bus } from "./bus/bus.ts";
+import type { Store } from "./store/store.ts";
+
+/** What every action may use; the entry of a runtime builds it once. */
+export interface Needs {
+  store: Store;
+  bus: Bus;
+  hub: NodeHub;
+  seal: Seal;
+  config: Config;
+  log: Log;
+  now(): Date;
+}
+
+export type Config = {
+  /** SHA-256 (hex) of the admin token. */
+  adminTokenHash: string;
+  /** Where clients reach the control plane, without a slash at the end; used in join commands. */
+  publicUrl: string;
+  version: string;
+  /** Ended processes are deleted after this time. */
+  retentionMs: number;
+};
+
+/** One wide event an operation: `log.info("process.started", { processId })`. */
+export interface Log {
+  debug(event: string, fields?: Record<string, unknown>): void;
+  info(event: string, fields?: Record<string, unknown>): void;
+  warn(event: string, fields?: Record<string, unknown>): void;
+  error(event: string, fields?: Record<string, unknown>): void;
+}
+
+/** Seals secrets for the database (AES-256-GCM, bound to `context`) and digests inputs (HMAC-SHA-256, hex) with DROVER_SECRET_KEY. */
+export interface Seal {
+  seal(text: string, context: string): Promise<Uint8Array>;
+  open(sealed: Uint8Array, context: string): Promise<string>;
+  digest(text: string): Promise<string>;
+}
+
+export type RequestWithoutId = RequestFrame extends infer F ? (F extends { rid: string } ? Omit<F, "rid"> : never) : never;
+export type PlainFrame = Exclude<DownFrame, RequestFrame>;
+
+/** Expected outcomes of a request to a node; `no_answer`: the socket went or the time ran out, so what happened is unknown. */
+export type RequestOutcome =
+  | { outcome: "ok"; value: unknown }
+  | { outcome: "refused"; code: string; message: string }
+  | { outcome: "offline" }
+  | { outcome: "no_answer" };
+
+/** One piece of a followed stream; a gap has no bytes. */
+export type OutputChunk = { from: number; to: number; bytes: Uint8Array | null };
+
+/** The nodes whose sockets live somewhere; on Node all in this process. */
+export interface NodeHub {
+  /** Whether a live socket exists at this moment. */
+  online(nodeId: string): boolean;
+  load(nodeId: string): { load: NodeLoad | null; lastSeenAt: Date } | undefined;
+  /** Sends a frame; false when there is no live socket. */
+  push(nodeId: string, frame: PlainFrame): boolean;
+  /** Sends a start and counts it as alive on the node; false when there is no live socket. */
+  start(nodeId: string, launch: Launch): boolean;
+  /** How many more processes the node takes now (its maxProcesses less what is alive there); 0 without a socket. */
+  free(nodeId: string): number;
+  /** Whether the node confirmed that it has this process (accepted frame, report or inventory). */
+  confirmed(nodeId: string, processId: string): boolean;
+  request(nodeId: string, frame: RequestWithoutId, limit: { timeoutMs: number; signal?: AbortSignal | undefined }): Promise<RequestOutcome>;
+  /**
+   * Follows a stream from an offset: chunks in order without loss or repeat until the signal aborts or the socket goes
+   * (the iteration then ends; the caller may follow again from where it was). Credit is given when a chunk was taken.
+   */
+  follow(nodeId: string, what: { id: string; stream: StreamName; from: number }, signal: AbortSignal): AsyncIterable<OutputChunk>;
+  disconnect(nodeId: string, code: number, reason: string): void;
+}
