@@ -1,0 +1,37 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { defineConfig, type TestProjectConfiguration } from "vitest/config";
+
+const globalSetup = join(import.meta.dirname, "test/support/global-setup.ts");
+
+const groups = ["contract", "e2e", "faults", "house"];
+
+// Groups of one order run side by side; those that watch real processes and cut real sockets have the machine alone.
+const group = (name: string, order: number, exclude: string[] = []): TestProjectConfiguration => ({
+  test: {
+    name,
+    include: [name === "unit" ? "test/**/*.test.ts" : `test/${name}/**/*.test.ts`],
+    exclude,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    pool: "forks",
+    maxWorkers: 2,
+    silent: "passed-only",
+    sequence: { groupOrder: order },
+  },
+});
+
+export default defineConfig({
+  test: {
+    passWithNoTests: true,
+    maxWorkers: 2,
+    globalSetup: existsSync(globalSetup) ? [globalSetup] : [],
+    projects: [
+      group("unit", 0, groups.map((name) => `test/${name}/**`)),
+      group("contract", 0),
+      group("house", 0),
+      group("e2e", 1),
+      group("faults", 2),
+    ],
+  },
+});
