@@ -1,0 +1,115 @@
+// Written by drizzle/embed.ts from migrations/*.sql.
+
+export type Migration = { tag: string; hash: string; sql: string };
+
+export const migrations: readonly Migration[] = [
+  {
+    tag: "0000_first",
+    hash: "cfa32fad281a17c9f6e0cb992ba02de7850244ab7d83db8b92a39135b901ed31",
+    sql: `CREATE TABLE "idempotency_keys" (
+	"scope" text NOT NULL,
+	"key" text NOT NULL,
+	"digest" text NOT NULL,
+	"object_id" text,
+	"claimed_at" timestamp (3) with time zone NOT NULL,
+	CONSTRAINT "idempotency_keys_scope_key_pk" PRIMARY KEY("scope","key")
+);
+--> statement-breakpoint
+CREATE TABLE "join_tokens" (
+	"id" text COLLATE "C" PRIMARY KEY NOT NULL,
+	"hash" text NOT NULL,
+	"ttl_ms" bigint NOT NULL,
+	"max_uses" integer NOT NULL,
+	"uses" integer NOT NULL,
+	"node_name" text,
+	"labels" jsonb NOT NULL,
+	"allow_labels" boolean NOT NULL,
+	"replace" boolean NOT NULL,
+	"expires_at" timestamp (3) with time zone NOT NULL,
+	"created_at" timestamp (3) with time zone NOT NULL,
+	CONSTRAINT "join_tokens_hash_unique" UNIQUE("hash")
+);
+--> statement-breakpoint
+CREATE TABLE "nodes" (
+	"id" text COLLATE "C" PRIMARY KEY NOT NULL,
+	"name" text NOT NULL,
+	"key_hash" text NOT NULL,
+	"join_token_id" text COLLATE "C" NOT NULL,
+	"labels" jsonb NOT NULL,
+	"facts" jsonb NOT NULL,
+	"load" jsonb,
+	"max_processes" integer NOT NULL,
+	"epoch" integer DEFAULT 0 NOT NULL,
+	"instance_id" text,
+	"machine_id" text,
+	"boot_id" text,
+	"connected_at" timestamp (3) with time zone,
+	"disconnected_at" timestamp (3) with time zone,
+	"orderly" boolean DEFAULT false NOT NULL,
+	"last_seen_at" timestamp (3) with time zone,
+	"created_at" timestamp (3) with time zone NOT NULL,
+	CONSTRAINT "nodes_name_unique" UNIQUE("name")
+);
+--> statement-breakpoint
+CREATE TABLE "outputs" (
+	"process_id" text COLLATE "C" NOT NULL,
+	"stream" text NOT NULL,
+	"head" "bytea" NOT NULL,
+	"tail" "bytea" NOT NULL,
+	"total_bytes" bigint NOT NULL,
+	CONSTRAINT "outputs_process_id_stream_pk" PRIMARY KEY("process_id","stream")
+);
+--> statement-breakpoint
+CREATE TABLE "process_keys" (
+	"scope" text COLLATE "C" NOT NULL,
+	"key" text NOT NULL,
+	"process_id" text COLLATE "C",
+	"digest" text,
+	"created_at" timestamp (3) with time zone NOT NULL,
+	CONSTRAINT "process_keys_scope_key_pk" PRIMARY KEY("scope","key")
+);
+--> statement-breakpoint
+CREATE TABLE "processes" (
+	"id" text COLLATE "C" PRIMARY KEY NOT NULL,
+	"node_id" text COLLATE "C" NOT NULL,
+	"chat_id" text COLLATE "C",
+	"key" text,
+	"launch" jsonb NOT NULL,
+	"sealed" "bytea",
+	"background" boolean NOT NULL,
+	"labels" jsonb NOT NULL,
+	"if_offline" text NOT NULL,
+	"queue_ttl_ms" bigint NOT NULL,
+	"status" text NOT NULL,
+	"reason" text,
+	"detail" text,
+	"exit_code" integer,
+	"signal" text,
+	"pid" integer,
+	"cwd" text,
+	"revision" bigint DEFAULT 0 NOT NULL,
+	"total_bytes" bigint DEFAULT 0 NOT NULL,
+	"omitted_bytes" bigint DEFAULT 0 NOT NULL,
+	"lines" bigint,
+	"survivors" jsonb DEFAULT '[]'::jsonb NOT NULL,
+	"stop" jsonb,
+	"created_at" timestamp (3) with time zone NOT NULL,
+	"handed_out_at" timestamp (3) with time zone,
+	"started_at" timestamp (3) with time zone,
+	"exited_at" timestamp (3) with time zone,
+	"duration_ms" bigint,
+	"observed_at" timestamp (3) with time zone,
+	"concluded_at" timestamp (3) with time zone
+);
+--> statement-breakpoint
+ALTER TABLE "outputs" ADD CONSTRAINT "outputs_process_id_processes_id_fk" FOREIGN KEY ("process_id") REFERENCES "public"."processes"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "process_keys" ADD CONSTRAINT "process_keys_process_id_processes_id_fk" FOREIGN KEY ("process_id") REFERENCES "public"."processes"("id") ON DELETE cascade ON UPDATE no action;--> statement-breakpoint
+CREATE INDEX "idempotency_keys_age" ON "idempotency_keys" USING btree ("claimed_at");--> statement-breakpoint
+CREATE UNIQUE INDEX "process_keys_process" ON "process_keys" USING btree ("process_id") WHERE process_id is not null;--> statement-breakpoint
+CREATE INDEX "processes_of_node" ON "processes" USING btree ("node_id","id");--> statement-breakpoint
+CREATE INDEX "processes_of_chat" ON "processes" USING btree ("chat_id","id") WHERE chat_id is not null;--> statement-breakpoint
+CREATE INDEX "processes_labels" ON "processes" USING gin (labels jsonb_path_ops) WHERE labels <> '{}'::jsonb;--> statement-breakpoint
+CREATE INDEX "processes_concluded" ON "processes" USING btree ("concluded_at") WHERE concluded_at is not null;--> statement-breakpoint
+CREATE INDEX "processes_unfinished" ON "processes" USING btree ("node_id","id") WHERE concluded_at is null or survivors <> '[]'::jsonb;`,
+  },
+];

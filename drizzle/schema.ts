@@ -1,0 +1,139 @@
+// The tables, for drizzle-kit (which writes the migrations from them) and as the types of rows.
+// At run time this file is imported for its types only: drizzle-orm costs a second and 170 MB to load.
+
+import { sql } from "drizzle-orm";
+import { bigint, boolean, index, integer, jsonb, pgTable, primaryKey, text, uniqueIndex } from "drizzle-orm/pg-core";
+import type { NodeFacts, NodeLoad } from "#shared/api/node.ts";
+import type { StreamName } from "#shared/api/process.ts";
+import type { Launch } from "#shared/link/launch.ts";
+import type { EndReason, ProcessStatus } from "#shared/process-state.ts";
+import { bytes, idText, instant } from "./columns.ts";
+
+type Labels = Record<string, string>;
+
+export const nodes = pgTable("nodes", {
+  id: idText("id").primaryKey(),
+  name: text("name").notNull().unique(),
+  keyHash: text("key_hash").notNull(),
+  joinTokenId: idText("join_token_id").notNull(),
+  labels: jsonb("labels").$type<Labels>().notNull(),
+  facts: jsonb("facts").$type<NodeFacts>().notNull(),
+  load: jsonb("load").$type<NodeLoad>(),
+  maxProcesses: integer("max_processes").notNull(),
+  epoch: integer("epoch").notNull().default(0),
+  instanceId: text("instance_id"),
+  machineId: text("machine_id"),
+  bootId: text("boot_id"),
+  connectedAt: instant("connected_at"),
+  disconnectedAt: instant("disconnected_at"),
+  orderly: boolean("orderly").notNull().default(false),
+  lastSeenAt: instant("last_seen_at"),
+  createdAt: instant("created_at").notNull(),
+});
+
+export const joinTokens = pgTable("join_tokens", {
+  id: idText("id").primaryKey(),
+  hash: text("hash").notNull().unique(),
+  ttlMs: bigint("ttl_ms", { mode: "number" }).notNull(),
+  maxUses: integer("max_uses").notNull(),
+  uses: integer("uses").notNull(),
+  nodeName: text("node_name"),
+  labels: jsonb("labels").$type<Labels>().notNull(),
+  allowLabels: boolean("allow_labels").notNull(),
+  replace: boolean("replace").notNull(),
+  expiresAt: instant("expires_at").notNull(),
+  createdAt: instant("created_at").notNull(),
+});
+
+/** No reference to nodes: the record of a process outlives its node. */
+export const processes = pgTable(
+  "processes",
+  {
+    id: idText("id").primaryKey(),
+    nodeId: idText("node_id").notNull(),
+    chatId: idText("chat_id"),
+    key: text("key"),
+    launch: jsonb("launch").$type<Launch>().notNull(),
+    /** env and stdin text, encrypted; null from the final state on. */
+    sealed: bytes("sealed"),
+    background: boolean("background").notNull(),
+    labels: jsonb("labels").$type<Labels>().notNull(),
+    ifOffline: text("if_offline").$type<"fail" | "queue">().notNull(),
+    queueTtlMs: bigint("queue_ttl_ms", { mode: "number" }).notNull(),
+    status: text("status").$type<ProcessStatus>().notNull(),
+    reason: text("reason").$type<EndReason>(),
+    detail: text("detail"),
+    exitCode: integer("exit_code"),
+    signal: text("signal"),
+    pid: integer("pid"),
+    cwd: text("cwd"),
+    revision: bigint("revision", { mode: "number" }).notNull().default(0),
+    totalBytes: bigint("total_bytes", { mode: "number" }).notNull().default(0),
+    omittedBytes: bigint("omitted_bytes", { mode: "number" }).notNull().default(0),
+    lines: bigint("lines", { mode: "number" }),
+    survivors: jsonb("survivors").$type<{ pid: number; command: string }[]>().notNull().default([]),
+    stop: jsonb("stop").$type<{ graceMs: number; reason: EndReason }>(),
+    createdAt: instant("created_at").notNull(),
+    /** When it last left the queue towards its node; the time to confirm the start counts from here. */
+    handedOutAt: instant("handed_out_at"),
+    startedAt: instant("started_at"),
+    exitedAt: instant("exited_at"),
+    durationMs: bigint("duration_ms", { mode: "number" }),
+    observedAt: instant("observed_at"),
+    /** When the final state was stored; retention counts from here. */
+    concludedAt: instant("concluded_at"),
+  },
+  (table) => [
+    index("processes_of_node").on(table.nodeId, table.id),
+    index("processes_of_chat").on(table.chatId, table.id).where(sql`chat_id is not null`),
+    index("processes_labels").using("gin", sql`labels jsonb_path_ops`).where(sql`labels <> '{}'::jsonb`),
+    index("processes_concluded").on(table.concludedAt).where(sql`concluded_at is not null`),
+    index("processes_unfinished")
+      .on(table.nodeId, table.id)
+      .where(sql`concluded_at is null or survivors <> '[]'::jsonb`),
+  ],
+);
+
+/** The head and tail of what a process wrote, as last reported. */
+export const outputs = pgTable(
+  "outputs",
+  {
+    processId: idText("process_id")
+      .notNull()
+      .references(() => processes.id, { onDelete: "cascade" }),
+    stream: text("stream").$type<StreamName>().notNull(),
+    head: bytes("head").notNull(),
+    tail: bytes("tail").notNull(),
+    totalBytes: bigint("total_bytes", { mode: "number" }).notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.processId, table.stream] })],
+);
+
+/** Who used a start key first: a process, or (without one) a cancel that fenced it. */
+export const processKeys = pgTable(
+  "process_keys",
+  {
+    scope: idText("scope").notNull(),
+    key: text("key").notNull(),
+    processId: idText("process_id").references(() => processes.id, { onDelete: "cascade" }),
+    digest: text("digest"),
+    createdAt: instant("created_at").notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.scope, table.key] }),
+    uniqueIndex("process_keys_process").on(table.processId).where(sql`process_id is not null`),
+  ],
+);
+
+/** An idempotency key without an object id is a claim: its first call is still at work. */
+export const idempotencyKeys = pgTable(
+  "idempotency_keys",
+  {
+    scope: text("scope").notNull(),
+    key: text("key").notNull(),
+    digest: text("digest").notNull(),
+    objectId: text("object_id"),
+    claimedAt: instant("claimed_at").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.scope, table.key] }), index("idempotency_keys_age").on(table.claimedAt)],
+);

@@ -1,0 +1,104 @@
+import { randomUUID } from "node:crypto";
+import { readFileSync, rmSync } from "node:fs";
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import postgres from "postgres";
+import { startEmbeddedPostgres } from "../../control-plane/store/embedded/start.ts";
+import { migrate } from "../../control-plane/store/migrate.ts";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** Connects to the run's server; its database `drover_template` is migrated and empty. */
+    postgresUrl: string;
+  }
+}
+
+export const templateName = "drover_template";
+
+export type TemporaryPostgres = {
+  url: string;
+  /** A new migrated database of its own. */
+  database(): Promise<TestDatabase>;
+  /** Stops the server and removes its folder. */
+  stop(): Promise<void>;
+};
+
+export type TestDatabase = { url: string; drop(): Promise<void> };
+
+/** A server for one run; `durable` keeps the safety of production (for measurements), else speed wins. */
+export async function temporaryPostgres({ durable = false } = {}): Promise<TemporaryPostgres> {
+  const folder = await mkdtemp(join(tmpdir(), "drover-postgres-"));
+  // As root the server runs as another user, who must pass through.
+  await chmod(folder, 0o711);
+  const remove = removeAtExit(folder);
+  const stopped = async () => {
+    await rm(folder, { recursive: true, force: true });
+    remove.forget();
+  };
+  try {
+    const server = await startEmbeddedPostgres({ dataDir: folder, log: () => {}, durable });
+    await makeTemplate(server.url);
+    return {
+      url: server.url,
+      database: () => databaseFromTemplate(server.url),
+      stop: () => server.stop().then(stopped),
+    };
+  } catch (error) {
+    remove.now();
+    throw error;
+  }
+}
+
+/** A fresh migrated database on the run's server, for one test file or test. */
+export async function testDatabase(): Promise<TestDatabase> {
+  const { inject } = await import("vitest");
+  return databaseFromTemplate(inject("postgresUrl"));
+}
+
+/** The same server, another database. */
+export function urlOfDatabase(serverUrl: string, name: string): string {
+  const url = new URL(serverUrl);
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+async function makeTemplate(serverUrl: string): Promise<void> {
+  await asAdmin(serverUrl, `create database ${templateName}`);
+  await migrate(urlOfDatabase(serverUrl, templateName));
+}
+
+async function databaseFromTemplate(serverUrl: string): Promise<TestDatabase> {
+  const name = `test_${randomUUID().replaceAll("-", "")}`;
+  await asAdmin(serverUrl, `create database ${name} template ${templateName}`);
+  const drop = () => asAdmin(serverUrl, `drop database if exists ${name} with (force)`);
+  return { url: urlOfDatabase(serverUrl, name), drop };
+}
+
+async function asAdmin(serverUrl: string, statement: string): Promise<void> {
+  const sql = postgres(serverUrl, { max: 1, connect_timeout: 10, onnotice: () => {} });
+  try {
+    await sql.unsafe(statement);
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
+}
+
+/** A run that is ended early leaves no server and no folder either. */
+function removeAtExit(folder: string) {
+  const now = () => {
+    endServer(folder);
+    rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+  };
+  process.once("exit", now);
+  return { now, forget: () => process.off("exit", now) };
+}
+
+function endServer(folder: string): void {
+  try {
+    const pid = Number(readFileSync(join(folder, "postgres", "postmaster.pid"), "utf8").split("\n")[0]);
+    if (pid > 1) process.kill(pid, "SIGQUIT");
+  } catch {
+    // No such file or no such process: there is nothing to end.
+  }
+}
