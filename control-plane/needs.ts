@@ -61,12 +61,17 @@ export interface NodeHub {
   load(nodeId: string): { load: NodeLoad | null; lastSeenAt: Date } | undefined;
   /** Sends a frame; false when there is no live socket. */
   push(nodeId: string, frame: PlainFrame): boolean;
-  /** Sends a start and counts it as alive on the node; false when there is no live socket. */
+  /**
+   * Sends a start and counts it as alive on the node; false when there is no live socket, the node is full or the start
+   * is larger than a frame (`dispatchStart` of link/dispatch.ts knows what to do then). A repeat of an id takes no new place.
+   */
   start(nodeId: string, launch: Launch): boolean;
   /** How many more processes the node takes now (its maxProcesses less what is alive there); 0 without a socket. */
   free(nodeId: string): number;
   /** Whether the node confirmed that it has this process (accepted frame, report or inventory). */
   confirmed(nodeId: string, processId: string): boolean;
+  /** When a start was last sent on the node's live socket; undefined when it was not. */
+  sentAt(nodeId: string, processId: string): Date | undefined;
   request(nodeId: string, frame: RequestWithoutId, limit: { timeoutMs: number; signal?: AbortSignal | undefined }): Promise<RequestOutcome>;
   /**
    * Follows a stream from an offset: chunks in order without loss or repeat until the signal aborts or the socket goes

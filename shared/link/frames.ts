@@ -51,6 +51,8 @@ export type UpFrame = z.infer<typeof upFrame>;
 
 const welcome = z.object({ type: z.literal("welcome"), nodeId: z.string(), nodeName: z.string(), epoch: z.number() });
 const pong = z.object({ type: z.literal("pong") });
+/** Asks for a ping at once: another agent claims this node, and an answer proves that this one lives. */
+const probe = z.object({ type: z.literal("probe") });
 const start = z.object({ type: z.literal("start"), launch });
 /** Ends a process, or fences one that has not arrived: a later start of this id does nothing and is reported `canceled`. */
 const stop = z.object({ type: z.literal("stop"), id, graceMs: z.number(), reason: z.enum(endReasons) });
@@ -80,7 +82,7 @@ export const requests = {
 
 /** Control plane → agent. */
 export const downFrame = z.discriminatedUnion("type", [
-  welcome, pong, start, stop, acknowledge, forget, follow, unfollow, credit, abandon,
+  welcome, pong, probe, start, stop, acknowledge, forget, follow, unfollow, credit, abandon,
   requests.read, requests.grep, requests.wait, requests.signal, requests.stdin, requests.extend, requests.ports,
 ]);
 export type DownFrame = z.infer<typeof downFrame>;
