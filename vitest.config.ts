@@ -16,7 +16,6 @@ const group = (name: string, order: number, exclude: string[] = []): TestProject
     hookTimeout: 60_000,
     pool: "forks",
     maxWorkers: 2,
-    silent: "passed-only",
     sequence: { groupOrder: order },
   },
 });
@@ -24,6 +23,7 @@ const group = (name: string, order: number, exclude: string[] = []): TestProject
 export default defineConfig({
   test: {
     passWithNoTests: true,
+    silent: "passed-only",
     maxWorkers: 2,
     globalSetup: existsSync(globalSetup) ? [globalSetup] : [],
     projects: [
