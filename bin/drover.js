@@ -38,7 +38,8 @@ async function program() {
 }
 
 function published() {
-  if (!fs.existsSync(path.join(root, "dist", "current"))) throw new Error("neither sources nor a bundle in " + root);
+  if (!fs.existsSync(path.join(root, "dist", "current")))
+    throw new Error("neither sources nor a bundle in " + root);
   const name = fs.readFileSync(path.join(root, "dist", "current"), "utf8").trim();
   return path.join(root, "dist", name, "cli.js");
 }
@@ -61,7 +62,8 @@ async function build() {
 }
 
 function fail(error) {
-  const lacksPackages = error && error.code === "ERR_MODULE_NOT_FOUND" && !fs.existsSync(path.join(root, "node_modules"));
+  const lacksPackages =
+    error && error.code === "ERR_MODULE_NOT_FOUND" && !fs.existsSync(path.join(root, "node_modules"));
   process.stderr.write(
     lacksPackages
       ? "drover: its packages are not installed: run `npm ci` in " + root + "\n"

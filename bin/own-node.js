@@ -62,7 +62,9 @@ function ownNode(root) {
 function refuse(root) {
   const isCheckout = fs.existsSync(path.join(root, "package-lock.json"));
   const remedy = isCheckout ? ": run `npm ci` in " + root + " to install the one it brings" : "";
-  process.stderr.write("drover: needs Node " + needed.join(".") + " or newer, and this is " + process.version + remedy + "\n");
+  process.stderr.write(
+    "drover: needs Node " + needed.join(".") + " or newer, and this is " + process.version + remedy + "\n",
+  );
   process.exit(2);
 }
 

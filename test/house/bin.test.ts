@@ -21,7 +21,11 @@ describe("bin/drover.js", () => {
     const checkout = await layCheckout(telling);
     const { stdout, stderr, exitCode } = await checkout.drover(["a b", "--c"]);
     const [bundle] = await checkout.bundles();
-    expect({ exitCode, stderr, ...told(stdout) }).toMatchObject({ exitCode: 7, stderr: "", argv: ["a b", "--c"] });
+    expect({ exitCode, stderr, ...told(stdout) }).toMatchObject({
+      exitCode: 7,
+      stderr: "",
+      argv: ["a b", "--c"],
+    });
     expect(told(stdout).from).toBe(pathToFileURL(join(checkout.folder, "dist", bundle ?? "", "cli.js")).href);
   });
 
@@ -80,7 +84,9 @@ describe("bin/drover.js", () => {
   });
 
   it("says that packages are missing in a checkout without them", async () => {
-    const checkout = await layCheckout('import "a-package-that-is-not-there";\nexport const main = () => 0;\n');
+    const checkout = await layCheckout(
+      'import "a-package-that-is-not-there";\nexport const main = () => 0;\n',
+    );
     await rm(join(checkout.folder, "node_modules"));
     const { stderr, exitCode } = await checkout.drover([]);
     expect({ stderr, exitCode }).toEqual({
@@ -89,13 +95,16 @@ describe("bin/drover.js", () => {
     });
   });
 
-  it.each(["drover.js", "own-node.js", "sources.js"])("has nothing in %s that Node 12 cannot parse", async (name) => {
-    const text = await readFile(join(root, "bin", name), "utf8");
-    const [old, current] = await Promise.all([
-      transform(text, { target: "node12.22" }),
-      transform(text, { target: "esnext" }),
-    ]);
-    expect(old.code).toBe(current.code);
-    expect(text).not.toMatch(/from "node:|import\("node:|^await |\.at\(|replaceAll|Object\.hasOwn/m);
-  });
+  it.each(["drover.js", "own-node.js", "sources.js"])(
+    "has nothing in %s that Node 12 cannot parse",
+    async (name) => {
+      const text = await readFile(join(root, "bin", name), "utf8");
+      const [old, current] = await Promise.all([
+        transform(text, { target: "node12.22" }),
+        transform(text, { target: "esnext" }),
+      ]);
+      expect(old.code).toBe(current.code);
+      expect(text).not.toMatch(/from "node:|import\("node:|^await |\.at\(|replaceAll|Object\.hasOwn/m);
+    },
+  );
 });

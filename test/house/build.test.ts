@@ -82,7 +82,10 @@ describe("the build", () => {
 
   it("fails and says where when a source cannot be parsed", async () => {
     const checkout = await layCheckout("export const main = (;\n");
-    const { exitCode, stderr } = await execa(process.execPath, ["build.mjs"], { cwd: checkout.folder, reject: false });
+    const { exitCode, stderr } = await execa(process.execPath, ["build.mjs"], {
+      cwd: checkout.folder,
+      reject: false,
+    });
     expect(exitCode).toBe(1);
     expect(stderr).toContain("cli/main.ts:1:");
     expect(await checkout.bundles()).toEqual([]);

@@ -33,12 +33,16 @@ export async function layCheckout(main: string): Promise<Checkout> {
     remove: (file) => rm(join(folder, file), { recursive: true }),
     bundles: async () => (await readdir(join(folder, "dist"))).filter((name) => name !== "current"),
     drover: (args, { old = false, ...options } = {}) =>
-      execa(process.execPath, [...(old ? ["--import", pretendOld] : []), join(folder, "bin/drover.js"), ...args], {
-        reject: false,
-        stdin: "ignore",
-        timeout: 30_000,
-        ...options,
-      }) as ResultPromise<{ reject: false }>,
+      execa(
+        process.execPath,
+        [...(old ? ["--import", pretendOld] : []), join(folder, "bin/drover.js"), ...args],
+        {
+          reject: false,
+          stdin: "ignore",
+          timeout: 30_000,
+          ...options,
+        },
+      ) as ResultPromise<{ reject: false }>,
   };
   await checkout.put("cli/main.ts", main);
   return checkout;

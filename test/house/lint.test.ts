@@ -122,13 +122,18 @@ describe("the lint rules", () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "drover-lint-"));
     await Promise.all(
-      [".oxlintrc.json", "tsconfig.json", "package.json"].map((name) => cp(join(root, name), join(folder, name))),
+      [".oxlintrc.json", "tsconfig.json", "package.json"].map((name) =>
+        cp(join(root, name), join(folder, name)),
+      ),
     );
     await symlink(join(root, "node_modules"), join(folder, "node_modules"));
     for (const [file, list] of Object.entries(linesOf))
       await put(file, (list ?? []).map(([, specifier]) => `import "${specifier}";\n`).join(""));
     for (const [index, [text]] of habits.entries()) await put(`shared/habit-${index}.ts`, `${text}\n`);
-    await put("shared/egg.ts", 'import { hen } from "#shared/hen.ts";\nexport const egg: unknown = () => hen;\n');
+    await put(
+      "shared/egg.ts",
+      'import { hen } from "#shared/hen.ts";\nexport const egg: unknown = () => hen;\n',
+    );
     await put("shared/hen.ts", 'import { egg } from "./egg.ts";\nexport const hen: unknown = () => egg;\n');
     findings = await lint(folder);
   });
@@ -143,9 +148,12 @@ describe("the lint rules", () => {
     expect(importRulesOn(allowed)).toEqual([]);
   });
 
-  it.each(habits.map(([text, rule], index) => ({ text, rule, index })))("bite by $rule", ({ rule, index }) => {
-    expect(rulesOn(`shared/habit-${index}.ts`)).toContain(rule);
-  });
+  it.each(habits.map(([text, rule], index) => ({ text, rule, index })))(
+    "bite by $rule",
+    ({ rule, index }) => {
+      expect(rulesOn(`shared/habit-${index}.ts`)).toContain(rule);
+    },
+  );
 
   it("see an import cycle through #shared", () => {
     expect(rulesOn("shared/egg.ts")).toContain("no-cycle");
@@ -170,7 +178,18 @@ describe("the lint rules", () => {
 const ruleName = (code: string): string => /\(([^)]+)\)/.exec(code)?.[1] ?? code;
 
 async function lint(folder: string): Promise<Finding[]> {
-  const options = { cwd: folder, reject: false, preferLocal: true, localDir: root, timeout: 50_000, stdin: "ignore" } as const;
-  const { stdout } = await execa("oxlint", ["--type-aware", "--format=json", "--ignore-pattern=node_modules"], options);
+  const options = {
+    cwd: folder,
+    reject: false,
+    preferLocal: true,
+    localDir: root,
+    timeout: 50_000,
+    stdin: "ignore",
+  } as const;
+  const { stdout } = await execa(
+    "oxlint",
+    ["--type-aware", "--format=json", "--ignore-pattern=node_modules"],
+    options,
+  );
   return (JSON.parse(stdout) as { diagnostics: Finding[] }).diagnostics;
 }

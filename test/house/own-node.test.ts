@@ -58,7 +58,11 @@ describe("an old Node in front of the checkout's own", () => {
 
   it("gives standard input and output through", async () => {
     const checkout = await layCheckout(living);
-    const { stdout } = await checkout.drover(["cat"], { old: true, stdin: "pipe", input: "through and through" });
+    const { stdout } = await checkout.drover(["cat"], {
+      old: true,
+      stdin: "pipe",
+      input: "through and through",
+    });
     expect(stdout).toBe("through and through");
   });
 
@@ -100,7 +104,9 @@ describe("an old Node in front of the checkout's own", () => {
     await rm(join(checkout.folder, "node_modules"));
     const { stderr, exitCode } = await checkout.drover(["wait"], { old: true });
     expect(exitCode).toBe(2);
-    expect(stderr).toMatch(/^drover: needs Node 22\.18 or newer, and this is v[\d.]+: run `npm ci` in .+ to install the one it brings$/);
+    expect(stderr).toMatch(
+      /^drover: needs Node 22\.18 or newer, and this is v[\d.]+: run `npm ci` in .+ to install the one it brings$/,
+    );
   });
 
   it("says so as well where that Node cannot be run", async () => {
