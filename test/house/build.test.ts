@@ -71,6 +71,19 @@ describe("the build", () => {
     expect((await checkout.drover(["serve"])).exitCode).toBe(4);
   });
 
+  it("keeps a worker thread in a file of its own, reached alike from source and bundle", async () => {
+    const checkout = await layCheckout(`import { Worker } from "node:worker_threads";
+const file = new URL(import.meta.url.endsWith(".ts") ? "./count-worker.ts" : "./count-worker.js", import.meta.url);
+export const main = (): Promise<number> => new Promise((resolve) => new Worker(file).on("message", resolve));
+`);
+    await checkout.put(
+      "cli/count-worker.ts",
+      'import { parentPort } from "node:worker_threads";\nparentPort?.postMessage(5 as number);\n',
+    );
+    expect((await checkout.drover([])).exitCode).toBe(5);
+    expect((await checkout.drover([], { env: { DROVER_SOURCE: "1" } })).exitCode).toBe(5);
+  });
+
   it("leaves one whole bundle when several build at once", async () => {
     const checkout = await layRooms();
     const runs = await Promise.all(Array.from({ length: 4 }, () => checkout.drover(["agent"])));
