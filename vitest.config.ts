@@ -27,7 +27,11 @@ export default defineConfig({
     maxWorkers: 2,
     globalSetup: existsSync(globalSetup) ? [globalSetup] : [],
     projects: [
-      group("unit", 0, groups.map((name) => `test/${name}/**`)),
+      group(
+        "unit",
+        0,
+        groups.map((name) => `test/${name}/**`),
+      ),
       group("contract", 0),
       group("house", 0),
       group("e2e", 1),
