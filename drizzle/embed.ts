@@ -1,3 +1,4 @@
+/* oxlint-disable import/no-nodejs-modules -- a script of developers, part of no runtime */
 // Writes migrations.generated.ts from migrations/*.sql: runtimes without a disk apply them too.
 
 import { createHash } from "node:crypto";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { execa } from "execa";
 import type { Binaries } from "./binaries.ts";
 import { failureFromLog, systemCode } from "./failure.ts";
-import { chooseIdentity, launchAs, ownerOf, postgresEnvironment, type RunAs } from "./run-as.ts";
+import { chooseIdentity, forInitdb, launchAs, ownerOf, postgresEnvironment, type RunAs } from "./run-as.ts";
 
 export const superuser = "drover";
 
@@ -63,7 +63,7 @@ async function handOver(paths: string[], runAs: RunAs): Promise<void> {
 }
 
 async function initdb(cluster: NewCluster, target: string, passwordFile: string): Promise<void> {
-  const { file, args, options } = launchAs(cluster.runAs, cluster.binaries.initdb, [
+  const { file, args, options } = launchAs(forInitdb(cluster.runAs), cluster.binaries.initdb, [
     `--pgdata=${target}`,
     `--username=${superuser}`,
     `--pwfile=${passwordFile}`,

@@ -5,6 +5,7 @@
 // A cluster that exists is run by its owner, so the choice is made once a cluster.
 
 import { lstat, readFile } from "node:fs/promises";
+import { userInfo } from "node:os";
 import { dirname } from "node:path";
 import { execa } from "execa";
 import { noBinary } from "./binaries.ts";
@@ -23,6 +24,19 @@ export function launchAs(runAs: RunAs, file: string, args: string[]): Launch {
   if (runAs.kind === "user") return { file, args, options: { uid: runAs.uid, gid: runAs.gid } };
   const mapped = ["--user", "--map-user=65534", "--map-group=65534", "--", file, ...args];
   return { file: "unshare", args: mapped, options: {} };
+}
+
+/** `initdb` insists on an id with an account; the server does not, so only its making needs another id. */
+export const forInitdb = (runAs: RunAs): RunAs =>
+  runAs.kind === "self" && !hasAccount() ? { kind: "namespace" } : runAs;
+
+function hasAccount(): boolean {
+  try {
+    return userInfo().username !== "";
+  } catch {
+    // The system has no entry for this id, as in containers that run under an arbitrary one.
+    return false;
+  }
 }
 
 /** Nothing of the control plane's environment, which holds its secrets, reaches Postgres. */

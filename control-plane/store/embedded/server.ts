@@ -1,7 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { open, readFile, rename, rm } from "node:fs/promises";
 import { createServer } from "node:net";
-import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Binaries } from "./binaries.ts";
 import type { Cluster } from "./cluster.ts";
@@ -22,8 +21,11 @@ export type ServerPlan = {
   signal: AbortSignal;
 };
 
+/** `reaped`: its end as our child; an adopted server has another parent. */
+export type RunningServer = PostmasterFile & { reaped?: Promise<void> };
+
 /** Starts the server of a cluster that has none and resolves when it accepts connections. */
-export async function startServer(plan: ServerPlan): Promise<PostmasterFile> {
+export async function startServer(plan: ServerPlan): Promise<RunningServer> {
   const limit = AbortSignal.timeout(startLimitMs);
   const signal = AbortSignal.any([plan.signal, limit]);
   for (;;) {
@@ -34,9 +36,9 @@ export async function startServer(plan: ServerPlan): Promise<PostmasterFile> {
 }
 
 /** One try; "again" for what passes by itself: a port taken since, or the last backends of a killed server. */
-async function attempt(plan: ServerPlan, signal: AbortSignal): Promise<PostmasterFile | "again"> {
+async function attempt(plan: ServerPlan, signal: AbortSignal): Promise<RunningServer | "again"> {
   const child = await spawnServer(plan, await freePort());
-  const ended = exitOf(child);
+  const ended = endingOf(child);
   const ready = await readyOrEnded(plan.cluster.folder, ended, signal);
   if (ready === "ended") {
     const log = await lastLines(plan.logFile);
@@ -49,7 +51,7 @@ async function attempt(plan: ServerPlan, signal: AbortSignal): Promise<Postmaste
     await endsWithin(plan.cluster.folder, ended.pid, immediateStopLimitMs);
     throw await notStarted(plan);
   }
-  return ready;
+  return { ...ready, reaped: ended.reaped };
 }
 
 const passesByItself =
@@ -100,7 +102,7 @@ const serverSettings = (port: number, durable: boolean) => ({
   max_parallel_workers_per_gather: 0,
   io_method: "sync",
   fsync: durable ? "on" : "off",
-  synchronous_commit: durable ? "on" : "off",
+  synchronous_commit: "on",
   full_page_writes: durable ? "on" : "off",
   autovacuum: "on",
   jit: "off",
@@ -118,12 +120,17 @@ async function newLogFile(path: string) {
   return open(path, "w", 0o600);
 }
 
-type Ending = { pid: number; done: boolean; error: Error | undefined };
+type Ending = { pid: number; done: boolean; error: Error | undefined; reaped: Promise<void> };
 
-function exitOf(child: ChildProcess): Ending {
-  const ending: Ending = { pid: child.pid ?? 0, done: false, error: undefined };
-  child.once("exit", () => (ending.done = true));
-  child.once("error", (error) => Object.assign(ending, { done: true, error }));
+function endingOf(child: ChildProcess): Ending {
+  const { promise: reaped, resolve } = Promise.withResolvers<void>();
+  const ending: Ending = { pid: child.pid ?? 0, done: false, error: undefined, reaped };
+  const note = (error?: Error) => {
+    Object.assign(ending, { done: true, error });
+    resolve();
+  };
+  child.once("exit", () => note());
+  child.once("error", note);
   return ending;
 }
 
@@ -149,12 +156,12 @@ export async function lastLines(logFile: string): Promise<string> {
 }
 
 /** Stops the server: fast shutdown, after 10 s the immediate one; throws if it lives on. */
-export async function stopServer(cluster: string, pid: number): Promise<void> {
-  if (!(await isPostmasterOf(cluster, pid))) return;
+export async function stopServer(cluster: string, { pid, reaped }: RunningServer): Promise<void> {
+  if (!(await isPostmasterOf(cluster, pid))) return reaped;
   process.kill(pid, "SIGINT");
-  if (await endsWithin(cluster, pid, fastStopLimitMs)) return;
+  if (await endsWithin(cluster, pid, fastStopLimitMs)) return reaped;
   process.kill(pid, "SIGQUIT");
-  if (await endsWithin(cluster, pid, immediateStopLimitMs)) return;
+  if (await endsWithin(cluster, pid, immediateStopLimitMs)) return reaped;
   throw embeddedError("start_failed", `The embedded Postgres (process ${pid}) did not stop.`);
 }
 

@@ -13,7 +13,7 @@ import { openCluster, superuser, type Cluster } from "./cluster.ts";
 import { embeddedError, failureFromSystem } from "./failure.ts";
 import { lockFolder } from "./lock.ts";
 import { isPostmasterOf, readPostmasterFile, type PostmasterFile } from "./postmaster.ts";
-import { endsWithin, startServer, stopServer } from "./server.ts";
+import { endsWithin, startServer, stopServer, type RunningServer } from "./server.ts";
 
 const adoptLimitMs = 30_000;
 
@@ -50,7 +50,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
     const ms = Math.round(performance.now() - startedAt);
     options.log("postgres.start", { pid, port, adopted: running.adopted, durationMs: ms });
     const stop = once(async () => {
-      await stopServer(running.cluster.folder, pid);
+      await stopServer(running.cluster.folder, running.server);
       lock.release();
       options.log("postgres.stop", { pid });
     });
@@ -61,7 +61,7 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   }
 }
 
-type Running = { cluster: Cluster; server: PostmasterFile; adopted: boolean };
+type Running = { cluster: Cluster; server: RunningServer; adopted: boolean };
 
 async function serve(dataDir: string, options: EmbeddedOptions): Promise<Running> {
   const { signal = new AbortController().signal, durable = true } = options;

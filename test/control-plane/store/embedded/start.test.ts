@@ -1,0 +1,207 @@
+import { execa } from "execa";
+import { once } from "node:events";
+import { chmod, mkdir, mkdtemp, readFile, rm, stat, unlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import postgres from "postgres";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { startEmbeddedPostgres } from "../../../../control-plane/store/embedded/start.ts";
+
+const child = join(import.meta.dirname, "../../../support/embedded-child.ts");
+const isRoot = process.geteuid?.() === 0;
+const cleanups: (() => unknown)[] = [];
+let folder = "";
+let dataDir = "";
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "drover-embedded-"));
+  await chmod(folder, 0o755);
+  dataDir = join(folder, "data");
+  cleanups.push(() => rm(folder, { recursive: true, force: true }));
+});
+
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+});
+
+const start = async (signal?: AbortSignal) => {
+  const server = await startEmbeddedPostgres({ dataDir, durable: false, log: () => {}, ...(signal && { signal }) });
+  cleanups.push(() => server.stop());
+  return server;
+};
+
+type Said = { url: string; adopted: boolean; code: string; message: string };
+
+function controlPlane(options: { uid?: number; arch?: string; dir?: string } = {}) {
+  const args = [child, options.dir ?? dataDir, ...(options.arch ? [options.arch] : [])];
+  const user = options.uid ? { uid: options.uid, gid: options.uid } : {};
+  const running = execa(process.execPath, args, { ...user, stdin: "pipe", reject: false, buffer: false, cleanup: true });
+  const said = once(createInterface(running.stdout), "line").then(([line]): Said => JSON.parse(line));
+  const end = async () => {
+    running.stdin.end();
+    await running;
+  };
+  cleanups.push(end);
+  return { running, said, end };
+}
+
+async function ask<T extends object>(url: string, statement: string): Promise<T[]> {
+  const sql = postgres(url, { max: 1, onnotice: () => {} });
+  try {
+    return await sql.unsafe<T[]>(statement);
+  } finally {
+    await sql.end();
+  }
+}
+
+const postmasterPid = async () => Number((await readFile(join(dataDir, "postgres", "postmaster.pid"), "utf8")).split("\n")[0]);
+
+// What waits for its parent to take note (Z) has ended.
+async function isAlive(pid: number): Promise<boolean> {
+  const line = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
+  return line !== "" && !/\) [ZX] /.test(line);
+}
+
+describe("a first start and the next one", () => {
+  it("makes a UTF8 cluster that keeps its data over a clean stop, and leaves no process", async () => {
+    const first = await start();
+    expect(first.adopted).toBe(false);
+    await ask(first.url, "create table kept as select 'é' as word");
+    expect(await ask(first.url, "show server_encoding")).toEqual([{ server_encoding: "UTF8" }]);
+    const pid = await postmasterPid();
+    await first.stop();
+    expect(await isAlive(pid)).toBe(false);
+
+    const second = await start();
+    expect(second.adopted).toBe(false);
+    expect(await ask(second.url, "select word from kept")).toEqual([{ word: "é" }]);
+  });
+
+  it("lets in nobody without the password, which only the owner of the data folder can read", async () => {
+    const server = await start();
+    const url = new URL(server.url);
+    url.password = "wrong";
+    await expect(ask(url.href, "select 1")).rejects.toMatchObject({ code: "28P01" });
+    expect((await stat(join(dataDir, "postgres-password"))).mode & 0o777).toBe(0o600);
+    expect((await stat(join(dataDir, "postgres"))).mode & 0o077).toBe(0);
+  });
+
+  it("stops twice without harm, and an abort before the start leaves nothing", async () => {
+    await expect(start(AbortSignal.abort(new Error("no longer wanted")))).rejects.toThrow("no longer wanted");
+    const server = await start();
+    await Promise.all([server.stop(), server.stop()]);
+  });
+});
+
+describe("after a control plane that was killed", () => {
+  it("adopts the server that lives on, and stops it in the end", async () => {
+    const first = controlPlane();
+    const { url } = await first.said;
+    const pid = await postmasterPid();
+    first.running.kill("SIGKILL");
+    await first.running;
+    expect(await isAlive(pid)).toBe(true);
+
+    const server = await start();
+    expect(server).toMatchObject({ adopted: true, url });
+    await server.stop();
+    expect(await isAlive(pid)).toBe(false);
+  });
+
+  it("recovers a cluster whose server was killed too", async () => {
+    const first = await start();
+    await ask(first.url, "create table kept as select 1 as one");
+    process.kill(await postmasterPid(), "SIGKILL");
+    await first.stop();
+    const second = await start();
+    expect(await ask(second.url, "select one from kept")).toEqual([{ one: 1 }]);
+  });
+
+  it("takes a postmaster.pid whose number belongs to another process for stale", async () => {
+    const first = await start();
+    const pidFile = join(dataDir, "postgres", "postmaster.pid");
+    const text = await readFile(pidFile, "utf8");
+    await first.stop();
+    const bystander = execa("sleep", ["60"], { reject: false });
+    cleanups.push(() => bystander.kill("SIGKILL"));
+    await writeFile(pidFile, text.replace(/^\d+/, String(bystander.pid)));
+
+    const server = await start();
+    expect(server.adopted).toBe(false);
+    await server.stop();
+    expect(bystander.exitCode).toBeUndefined();
+  });
+});
+
+describe("a second control plane on one data folder", () => {
+  it("is refused with the process id of the first", async () => {
+    await start();
+    const error: Said = await startEmbeddedPostgres({ dataDir, log: () => {} }).then(
+      () => expect.unreachable(),
+      (reason) => reason,
+    );
+    expect(error.code).toBe("already_running");
+    expect(error.message).toContain(`process ${process.pid}`);
+  });
+
+  it("never wins a race: of four at once exactly one starts", async () => {
+    const racers = [1, 2, 3, 4].map(() => controlPlane());
+    const said = await Promise.all(racers.map((racer) => racer.said));
+    expect(said.filter((each) => each.url !== undefined)).toHaveLength(1);
+    expect(said.filter((each) => each.code === "already_running")).toHaveLength(3);
+  });
+});
+
+describe("who runs it", () => {
+  it.runIf(isRoot)("is an unprivileged user when root starts it where that user can go", async () => {
+    await start();
+    expect((await stat(`/proc/${await postmasterPid()}`)).uid).not.toBe(0);
+  });
+
+  it.runIf(isRoot)("is root under another id behind a folder that only root may enter, again and again", async () => {
+    await chmod(folder, 0o700);
+    const first = await start();
+    await ask(first.url, "create table kept as select 1 as one");
+    await first.stop();
+    const second = await start();
+    expect(await ask(second.url, "select one from kept")).toEqual([{ one: 1 }]);
+    expect((await stat(join(dataDir, "postgres"))).uid).toBe(0);
+  });
+
+  it.runIf(isRoot)("is the user itself when that is not root", async () => {
+    const uid = 12_345;
+    await mkdir(dataDir);
+    await execa("chown", [String(uid), dataDir]);
+    const other = controlPlane({ uid });
+    const { url } = await other.said;
+    expect(await ask(url, "select 1 as one")).toEqual([{ one: 1 }]);
+    expect((await stat(`/proc/${await postmasterPid()}`)).uid).toBe(uid);
+  });
+});
+
+describe("a start that can not succeed", () => {
+  it("asks for DATABASE_URL where there is no binary", async () => {
+    const { code, message } = await controlPlane({ arch: "riscv64" }).said;
+    expect(code).toBe("no_binary");
+    expect(message).toContain("DATABASE_URL");
+  });
+
+  it("shows the last lines of the server's log", async () => {
+    await (await start()).stop();
+    await unlink(join(dataDir, "postgres", "global", "pg_control"));
+    await expect(start()).rejects.toMatchObject({ code: "start_failed", message: expect.stringContaining("pg_control") });
+  });
+
+  it("names the folder it can not use", async () => {
+    await writeFile(dataDir, "a file in the way");
+    await expect(start()).rejects.toThrow(dataDir);
+  });
+
+  it.runIf(isRoot)("names the folder it may not write", async () => {
+    await chmod(folder, 0o755);
+    const { code, message } = await controlPlane({ uid: 12_345 }).said;
+    expect(code).toBe("folder_unreachable");
+    expect(message).toContain(dataDir);
+  });
+});

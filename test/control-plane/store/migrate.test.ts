@@ -1,0 +1,79 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import postgres from "postgres";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { migrate, migrationsPending } from "../../../control-plane/store/migrate.ts";
+import { embeddedMigrations } from "../../../drizzle/embed.ts";
+import { migrations, type Migration } from "../../../drizzle/migrations.generated.ts";
+import { urlOfDatabase } from "../../support/postgres.ts";
+
+const drizzle = join(import.meta.dirname, "../../../drizzle");
+const step = (tag: string, sql: string): Migration => ({ tag, hash: `hash of ${sql}`, sql });
+const one = step("0000_one", "create table one (n int)");
+const two = step("0001_two", "create table two (n int)");
+const three = step("0002_three", "create table three (n int)");
+
+const admin = postgres(inject("postgresUrl"), { max: 1, onnotice: () => {} });
+const made: string[] = [];
+
+async function emptyDatabase(): Promise<string> {
+  const name = `migrate_${process.pid}_${made.length}`;
+  made.push(name);
+  await admin.unsafe(`create database ${name}`);
+  return urlOfDatabase(inject("postgresUrl"), name);
+}
+
+afterAll(async () => {
+  for (const name of made) await admin.unsafe(`drop database ${name} with (force)`);
+  await admin.end();
+});
+
+describe("the migrations", () => {
+  it("are embedded as they stand in their files", () => {
+    expect(readFileSync(join(drizzle, "migrations.generated.ts"), "utf8")).toBe(embeddedMigrations());
+  });
+
+  it("embed into the very text of the files, whatever characters that has", () => {
+    for (const { tag, sql } of migrations)
+      expect(sql).toBe(readFileSync(join(drizzle, "migrations", `${tag}.sql`), "utf8"));
+  });
+});
+
+describe("migrate", () => {
+  let url = "";
+  beforeAll(async () => {
+    url = await emptyDatabase();
+  });
+
+  it("applies all migrations once when many start at the same time", async () => {
+    expect(await migrationsPending(url)).toEqual(migrations.map(({ tag }) => tag));
+    const applied = await Promise.all([1, 2, 3, 4, 5, 6].map(() => migrate(url)));
+    expect(applied.flat()).toEqual(migrations.map(({ tag }) => tag));
+    expect(await migrationsPending(url)).toEqual([]);
+  });
+
+  it("applies an older migration that came in after a later one", async () => {
+    const other = await emptyDatabase();
+    expect(await migrate(other, [one, three])).toEqual([one.tag, three.tag]);
+    expect(await migrationsPending(other, [one, two, three])).toEqual([two.tag]);
+    expect(await migrate(other, [one, two, three])).toEqual([two.tag]);
+  });
+
+  it("applies nothing when one of several fails", async () => {
+    const other = await emptyDatabase();
+    await expect(migrate(other, [one, step("0001_bad", "create tabel two ()")])).rejects.toThrow("syntax error");
+    expect(await migrationsPending(other, [one, two])).toEqual([one.tag, two.tag]);
+  });
+
+  it("refuses a migration whose text changed after it was applied, naming it", async () => {
+    const other = await emptyDatabase();
+    await migrate(other, [one]);
+    await expect(migrate(other, [step(one.tag, "create table one (n bigint)")])).rejects.toThrow(one.tag);
+  });
+
+  it("says that the database can not be reached instead of waiting", async () => {
+    const url = new URL(inject("postgresUrl"));
+    url.port = "1";
+    await expect(migrate(url.href)).rejects.toMatchObject({ code: "ECONNREFUSED" });
+  });
+});
