@@ -1,0 +1,55 @@
+import type { Report } from "#shared/link/report.ts";
+import { isFinal } from "#shared/process-state.ts";
+import type { inventoryItem } from "#shared/link/frames.ts";
+import type { z } from "zod";
+
+export type InventoryItem = z.infer<typeof inventoryItem>;
+
+/**
+ * What is alive on one node, as its session knows it: the inventory of the hello, plus what was started since, less what ended.
+ * A process that left survivors stays until a report lists none; an ending counts once it is stored.
+ */
+export class Alive {
+  readonly #places = new Map<string, { confirmed: boolean; sentAt: Date | undefined }>();
+
+  get count(): number {
+    return this.#places.size;
+  }
+
+  has(id: string): boolean {
+    return this.#places.has(id);
+  }
+
+  confirmed(id: string): boolean {
+    return this.#places.get(id)?.confirmed ?? false;
+  }
+
+  sentAt(id: string): Date | undefined {
+    return this.#places.get(id)?.sentAt;
+  }
+
+  takeInventory(items: InventoryItem[]): void {
+    for (const item of items) if (!isFinal(item.status)) this.confirm(item.id);
+  }
+
+  sent(id: string, now: Date): void {
+    this.#places.set(id, { confirmed: this.confirmed(id), sentAt: now });
+  }
+
+  confirm(id: string): void {
+    this.#places.set(id, { confirmed: true, sentAt: this.sentAt(id) });
+  }
+
+  /** A report came: it proves that the agent has the process. */
+  reported(report: Report): void {
+    if (!hasEnded(report) || this.has(report.id)) this.confirm(report.id);
+  }
+
+  /** The report is stored; returns whether that frees a place. */
+  stored(report: { id: string; status: Report["status"]; survivors: unknown[] }): boolean {
+    return hasEnded(report) && this.#places.delete(report.id);
+  }
+}
+
+const hasEnded = (report: { status: Report["status"]; survivors: unknown[] }): boolean =>
+  isFinal(report.status) && report.survivors.length === 0;

@@ -1,0 +1,52 @@
+import { isFinal } from "#shared/process-state.ts";
+import type { ProcessRow } from "../store/store.ts";
+import type { InventoryItem } from "./alive.ts";
+
+/** What has to be done so that a node's rows and its inventory agree again. */
+export type Comparison = {
+  /** Started, never heard of and not there: the start did not arrive. */
+  resend: ProcessRow[];
+  /** The same, but a stop was asked for meanwhile. */
+  cancel: ProcessRow[];
+  /** Once reported and no longer there: the agent lost what it knew. */
+  lost: ProcessRow[];
+  /** There, and a stop was asked for. */
+  stop: ProcessRow[];
+  /** Ended with survivors that still live there. */
+  surviving: ProcessRow[];
+  /** Alive there and not among the unfinished rows. */
+  strangers: string[];
+};
+
+/** Compares the unfinished rows of a node with its inventory; `present` knows what was started or reported since the hello. */
+export function compare(
+  rows: ProcessRow[],
+  inventory: InventoryItem[],
+  present: (id: string) => boolean,
+): Comparison {
+  const listed = new Set(inventory.map((item) => item.id));
+  const there = (row: ProcessRow): boolean => listed.has(row.id) || present(row.id);
+  const known = new Set(rows.map((row) => row.id));
+  const live = rows.filter((row) => row.status !== "queued" && !isFinal(row.status));
+  const absent = live.filter((row) => !there(row));
+  const unheard = absent.filter((row) => row.revision === 0 && row.status === "starting");
+  return {
+    resend: unheard.filter((row) => row.stop === null),
+    cancel: unheard.filter((row) => row.stop !== null),
+    lost: absent.filter((row) => row.revision > 0 || row.status !== "starting"),
+    stop: rows.filter((row) => row.stop !== null && there(row)),
+    surviving: rows.filter((row) => isFinal(row.status) && there(row)),
+    strangers: inventory
+      .filter((item) => !isFinal(item.status) && !known.has(item.id))
+      .map((item) => item.id),
+  };
+}
+
+/** The stop that a process alive on a node needs though its row says it never ran; undefined when it may go on. */
+export function stopOfStranger(row: ProcessRow): { graceMs: number } | undefined {
+  const neverRan =
+    row.status === "canceled" ||
+    row.status === "expired" ||
+    (row.status === "lost" && row.reason === "unconfirmed");
+  return neverRan ? { graceMs: row.stop?.graceMs ?? row.launch.graceMs } : undefined;
+}

@@ -1,0 +1,70 @@
+import type { Launch } from "#shared/link/launch.ts";
+import type { Needs } from "../needs.ts";
+import type { ProcessRow } from "../store/store.ts";
+import { completeLaunch } from "./launch.ts";
+
+/**
+ * From rows to the node. A row that is `starting` was handed out; what could not be sent after all goes back to `queued`.
+ * Whoever makes a row `queued` calls `dispatchQueued` after it: that, each hello and each ending are the moments when
+ * queued rows may find a place.
+ */
+type DispatchNeeds = Pick<Needs, "store" | "hub" | "seal" | "log" | "bus" | "now">;
+
+const batch = 64;
+
+/** Sends a start that was just stored as `starting`; one that cannot be sent now waits in the queue. Returns whether it was sent. */
+export async function dispatchStart(needs: DispatchNeeds, nodeId: string, launch: Launch): Promise<boolean> {
+  if (needs.hub.start(nodeId, launch)) return true;
+  await returnUnsent(needs, nodeId, [launch.id]);
+  await dispatchQueued(needs, nodeId);
+  return false;
+}
+
+/** Starts queued rows of the node, oldest first, while it has places. */
+export async function dispatchQueued(needs: DispatchNeeds, nodeId: string): Promise<void> {
+  for (let places = needs.hub.free(nodeId); places > 0; places = needs.hub.free(nodeId)) {
+    const rows = await needs.store.processes.takeQueued(nodeId, Math.min(places, batch));
+    if (rows.length === 0) return;
+    for (const row of rows) needs.bus.publish(`process:${row.id}`);
+    const launches = await Promise.all(rows.map((row) => launchOf(needs, row)));
+    const unsent = launches
+      .filter((launch) => launch !== undefined)
+      .filter((launch) => !needs.hub.start(nodeId, launch));
+    await returnUnsent(
+      needs,
+      nodeId,
+      unsent.map((launch) => launch.id),
+    );
+  }
+}
+
+/** The launch of a row; undefined for one whose sealed part cannot be opened (another secret key): it is never delivered. */
+export async function launchOf(needs: DispatchNeeds, row: ProcessRow): Promise<Launch | undefined> {
+  const sealed = await needs.store.processes.sealed(row.id);
+  try {
+    return await completeLaunch(needs.seal, row, sealed);
+  } catch (error) {
+    needs.log.error("process.launch_unreadable", { processId: row.id, error });
+    await neverDelivered(needs, [row.id]);
+    return undefined;
+  }
+}
+
+async function returnUnsent(needs: DispatchNeeds, nodeId: string, ids: string[]): Promise<void> {
+  if (ids.length === 0) return;
+  // A node that is there and has a place refuses only a start that no frame can carry: it would come back for ever.
+  if (needs.hub.free(nodeId) > 0) return neverDelivered(needs, ids);
+  await needs.store.processes.putBack(ids);
+  for (const id of ids) needs.bus.publish(`process:${id}`);
+}
+
+async function neverDelivered(needs: DispatchNeeds, ids: string[]): Promise<void> {
+  const changed = await needs.store.processes.conclude(ids, {
+    status: "expired",
+    reason: "not_delivered",
+    now: needs.now(),
+    onlyStatuses: ["queued", "starting"],
+    onlyUnreported: true,
+  });
+  for (const id of changed) needs.bus.publish(`process:${id}`);
+}

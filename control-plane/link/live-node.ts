@@ -1,0 +1,172 @@
+import type { NodeLoad } from "#shared/api/node.ts";
+import type { DownFrame, UpFrame } from "#shared/link/frames.ts";
+import type { Launch } from "#shared/link/launch.ts";
+import type { Needs } from "../needs.ts";
+import type { ProcessReport } from "../store/store.ts";
+import type { Admission } from "./admission.ts";
+import { Alive, type InventoryItem } from "./alive.ts";
+import { dispatchQueued } from "./dispatch.ts";
+import { Follows } from "./follows.ts";
+import { Intake } from "./intake.ts";
+import { reconcile } from "./reconcile.ts";
+import { Requests } from "./requests.ts";
+import type { Session } from "./session.ts";
+import type { LinkTimes } from "./times.ts";
+
+/**
+ * A node while a session holds it: its frames go to those who wait for them, what was asked of it goes down.
+ * Until the inventory of the hello is compared with the rows it has no free places.
+ */
+export type LiveNodeNeeds = {
+  needs: Needs;
+  times: LinkTimes;
+  session: Session;
+  admission: Admission;
+  current: () => boolean;
+};
+
+type LiveFrame = Exclude<UpFrame, { type: "hello" | "goodbye" }>;
+
+const tryAgainLater = 1013;
+
+export class LiveNode {
+  readonly alive = new Alive();
+  readonly requests: Requests;
+  readonly follows: Follows;
+  readonly #needs: Needs;
+  readonly #times: LinkTimes;
+  readonly #session: Session;
+  readonly #epoch: number;
+  readonly #intake: Intake;
+  #maxProcesses: number;
+  #compared = false;
+  /** Somebody found no free place, so something may be queued. */
+  #refused = false;
+  #load: NodeLoad | null = null;
+  #writtenAt = 0;
+
+  constructor({ needs, times, session, admission, current }: LiveNodeNeeds) {
+    this.#needs = needs;
+    this.#times = times;
+    this.#session = session;
+    this.#epoch = admission.epoch;
+    this.#maxProcesses = admission.maxProcesses;
+    const send = (frame: DownFrame): boolean => session.send(frame);
+    this.requests = new Requests(send);
+    this.follows = new Follows(send);
+    this.#intake = new Intake({
+      nodeId: session.nodeId,
+      log: needs.log,
+      now: () => needs.now(),
+      signal: session.signal,
+      pauses: times.retryMs,
+      current,
+      send,
+      takeReports: (nodeId, reports) => needs.store.processes.takeReports(nodeId, reports),
+      onStored: (reports, changed) => this.#stored(reports, changed),
+    });
+  }
+
+  get nodeId(): string {
+    return this.#session.nodeId;
+  }
+
+  /** The load and the last sign of life. */
+  get sign(): { load: NodeLoad | null; lastSeenAt: Date } {
+    return { load: this.#load, lastSeenAt: this.#session.seenAt };
+  }
+
+  send(frame: DownFrame): boolean {
+    return this.#session.send(frame);
+  }
+
+  /** Sends a start if the node has a place for it. */
+  start(launch: Launch): boolean {
+    return (this.alive.has(launch.id) || this.free() > 0) && this.resend(launch);
+  }
+
+  /** Sends a start that has its place already. */
+  resend(launch: Launch): boolean {
+    if (!this.send({ type: "start", launch })) return false;
+    this.alive.sent(launch.id, this.#needs.now());
+    return true;
+  }
+
+  free(): number {
+    const free = this.#compared ? Math.max(0, this.#maxProcesses - this.alive.count) : 0;
+    this.#refused ||= free === 0;
+    return free;
+  }
+
+  /** Mends what differs between the rows and the inventory, then starts what is queued. */
+  async compare(inventory: InventoryItem[]): Promise<void> {
+    this.alive.takeInventory(inventory);
+    await reconcile(
+      { needs: this.#needs, node: this, persist: (work) => this.#session.persist(work) },
+      inventory,
+    );
+    this.#compared = true;
+    await this.#dispatch();
+  }
+
+  /** The node's row changed: it may be deleted, or take another number of processes. */
+  async refresh(): Promise<"deleted" | undefined> {
+    const found = await this.#session.persist(() => this.#needs.store.nodes.find(this.nodeId));
+    if (found === undefined) return undefined;
+    if (found.value === undefined) return "deleted";
+    this.#maxProcesses = found.value.maxProcesses;
+    if (this.#compared && this.#refused) await this.#dispatch();
+    return undefined;
+  }
+
+  take(frame: LiveFrame): void {
+    switch (frame.type) {
+      case "ping":
+        this.send({ type: "pong" });
+        return this.#writeSign();
+      case "load":
+        this.#load = frame.load;
+        return this.#writeSign();
+      case "accepted":
+        return this.alive.confirm(frame.id);
+      case "reports":
+        for (const report of frame.reports) this.alive.reported(report);
+        if (!this.#intake.take(frame.reports))
+          this.#session.close(tryAgainLater, "reports cannot be stored now");
+        return;
+      case "output":
+        if (!this.follows.take(frame))
+          this.#needs.log.warn("follow.broken", { nodeId: this.nodeId, follow: frame.follow });
+        return;
+      case "reply":
+        return this.requests.settle(frame);
+    }
+  }
+
+  /** The session is over: ends what waits for it and stores what it said. */
+  async end(): Promise<void> {
+    this.requests.close();
+    this.follows.close();
+    await this.#intake.finish();
+  }
+
+  #stored(reports: ProcessReport[], changed: string[]): void {
+    for (const id of changed) this.#needs.bus.publish(`process:${id}`);
+    let freed = false;
+    for (const report of reports) freed = this.alive.stored(report) || freed;
+    if (freed && this.#refused) this.#session.inBackground(this.#dispatch());
+  }
+
+  async #dispatch(): Promise<void> {
+    this.#refused = false;
+    await this.#session.persist(() => dispatchQueued(this.#needs, this.nodeId));
+  }
+
+  #writeSign(): void {
+    const now = performance.now();
+    if (now - this.#writtenAt < this.#times.seenEveryMs && this.#writtenAt > 0) return;
+    this.#writtenAt = now;
+    const sign = { epoch: this.#epoch, load: this.#load, now: this.#session.seenAt };
+    this.#session.inBackground(this.#needs.store.nodes.seen(this.nodeId, sign));
+  }
+}

@@ -1,0 +1,85 @@
+import type { EndReason } from "#shared/process-state.ts";
+import type { Needs } from "../needs.ts";
+import type { ProcessRow } from "../store/store.ts";
+import type { InventoryItem } from "./alive.ts";
+import { compare, stopOfStranger } from "./comparison.ts";
+import { launchOf } from "./dispatch.ts";
+import type { LiveNode } from "./live-node.ts";
+
+/**
+ * After each hello the rows of the node and the inventory of the agent are made to agree, whatever was lost on the way:
+ * what never arrived is sent again under its id, what is gone becomes `lost`, stops are asked for again. Queued rows
+ * are not its matter (see dispatch), and a process without a row is left alone: it may belong to another database.
+ */
+export type ReconcileNeeds = {
+  needs: Needs;
+  node: LiveNode;
+  /** Tries until it works; undefined when the session ends first. */
+  persist: <T>(work: () => Promise<T>) => Promise<{ value: T } | undefined>;
+};
+
+export async function reconcile(all: ReconcileNeeds, inventory: InventoryItem[]): Promise<void> {
+  const { needs, node, persist } = all;
+  const found = await persist(() => needs.store.processes.unfinished(node.nodeId));
+  if (found === undefined) return;
+  const difference = compare(found.value, inventory, (id) => node.alive.has(id));
+  for (const row of difference.surviving) node.alive.confirm(row.id);
+  for (const row of difference.stop) stop(node, row);
+  await conclude(all, difference.lost, { status: "lost", reason: "agent_state_lost" });
+  await cancel(all, difference.cancel);
+  for (const row of difference.resend) await resend(all, row);
+  for (const id of difference.strangers) await meetStranger(all, id);
+}
+
+function stop(node: LiveNode, row: ProcessRow): void {
+  const { graceMs, reason } = row.stop ?? { graceMs: row.launch.graceMs, reason: "stopped" };
+  node.send({ type: "stop", id: row.id, graceMs, reason });
+}
+
+async function resend({ needs, node, persist }: ReconcileNeeds, row: ProcessRow): Promise<void> {
+  const launch = await persist(() => launchOf(needs, row));
+  // It may have ended, been stopped or been sent while its launch was read.
+  if (launch?.value === undefined || node.alive.has(row.id)) return;
+  node.resend(launch.value);
+}
+
+/** A start that never arrived and was stopped meanwhile: it ends here, and the node is told in case it arrives after all. */
+async function cancel(all: ReconcileNeeds, rows: ProcessRow[]): Promise<void> {
+  for (const row of rows) {
+    stop(all.node, row);
+    await conclude(all, [row], {
+      status: "canceled",
+      reason: row.stop?.reason ?? "stopped",
+      onlyUnreported: true,
+    });
+  }
+}
+
+async function conclude(
+  { needs, node, persist }: ReconcileNeeds,
+  rows: ProcessRow[],
+  ending: { status: "lost" | "canceled"; reason: EndReason; onlyUnreported?: boolean },
+): Promise<void> {
+  if (rows.length === 0) return;
+  const ids = rows.map((row) => row.id);
+  const changed = await persist(() =>
+    needs.store.processes.conclude(ids, {
+      ...ending,
+      now: needs.now(),
+      onlyStatuses: ["starting", "running", "stopping"],
+    }),
+  );
+  for (const id of changed?.value ?? []) needs.bus.publish(`process:${id}`);
+  needs.log.warn("process.concluded", { nodeId: node.nodeId, processIds: changed?.value, ...ending });
+}
+
+async function meetStranger({ needs, node, persist }: ReconcileNeeds, id: string): Promise<void> {
+  const found = await persist(() => needs.store.processes.get(id));
+  if (found === undefined) return;
+  const row = found.value;
+  if (row === undefined || row.nodeId !== node.nodeId)
+    return needs.log.warn("process.unknown", { nodeId: node.nodeId, processId: id });
+  const ending = stopOfStranger(row);
+  if (ending !== undefined)
+    node.send({ type: "stop", id, graceMs: ending.graceMs, reason: row.stop?.reason ?? "stopped" });
+}

@@ -1,0 +1,217 @@
+import type { DownFrame, Hello, UpFrame } from "#shared/link/frames.ts";
+import { closeCodes } from "#shared/link/limits.ts";
+import type { Needs } from "../needs.ts";
+import { admit } from "./admission.ts";
+import { parseFrame } from "./frame-text.ts";
+import type { Holders } from "./holders.ts";
+import { LiveNode } from "./live-node.ts";
+import { pause, persist } from "./retry.ts";
+import type { AgentSocket, SocketEvents } from "./socket.ts";
+import type { LinkTimes } from "./times.ts";
+import { Wire } from "./wire.ts";
+
+/**
+ * The life of one agent socket: waiting for its hello → admission (who holds the node?) → live → ended.
+ * `welcome` is the first frame of a live session. A session that lost its node to another one is ended and writes nothing more;
+ * the database holds that too, by the epoch.
+ */
+export type SessionNeeds = { needs: Needs; holders: Holders; times: LinkTimes };
+
+type State = { phase: "hello" | "admission" | "ended" } | { phase: "live"; node: LiveNode; epoch: number };
+
+const violation = 1008;
+
+export class Session {
+  readonly nodeId: string;
+  /** Resolves when the session is over and its end is written down. */
+  readonly done: Promise<void>;
+  readonly #needs: Needs;
+  readonly #holders: Holders;
+  readonly #times: LinkTimes;
+  readonly #wire: Wire;
+  readonly #over = new AbortController();
+  readonly #finished: () => void;
+  readonly #helloTimer: ReturnType<typeof setTimeout>;
+  #state: State = { phase: "hello" };
+  #instanceId = "";
+  #orderly = false;
+  #seenAt: Date;
+  #heard = (): void => {};
+
+  constructor(nodeId: string, socket: AgentSocket, { needs, holders, times }: SessionNeeds) {
+    this.nodeId = nodeId;
+    this.#needs = needs;
+    this.#holders = holders;
+    this.#times = times;
+    this.#seenAt = needs.now();
+    const finished = Promise.withResolvers<void>();
+    this.done = finished.promise;
+    this.#finished = finished.resolve;
+    this.#wire = new Wire(socket, times, (why) => this.#end(why));
+    this.#helloTimer = setTimeout(() => this.close(violation, "no hello came"), times.helloWithinMs);
+  }
+
+  readonly events: SocketEvents = {
+    onText: (text) => this.#take(text),
+    onBinary: () => this.close(violation, "invalid frame: binary"),
+    onClose: () => this.#wire.closed(),
+  };
+
+  get instanceId(): string {
+    return this.#instanceId;
+  }
+
+  get seenAt(): Date {
+    return this.#seenAt;
+  }
+
+  get signal(): AbortSignal {
+    return this.#over.signal;
+  }
+
+  send(frame: DownFrame): boolean {
+    return this.#wire.send(frame);
+  }
+
+  close(code: number, reason: string): void {
+    this.#wire.close(code, reason);
+  }
+
+  terminate(why: string): void {
+    this.#wire.terminate(why);
+  }
+
+  /** Whether the agent answers a probe in time; any frame is an answer. */
+  async answersProbe(): Promise<boolean> {
+    const heard = Promise.withResolvers<void>();
+    this.#heard = heard.resolve;
+    if (!this.send({ type: "probe" })) return false;
+    return Promise.race([
+      heard.promise.then(() => true),
+      pause(this.#times.challengeMs, this.signal).then(() => false),
+    ]);
+  }
+
+  /** Tries a database call until it works; undefined when the session ends first. */
+  persist<T>(work: () => Promise<T>): Promise<{ value: T } | undefined> {
+    return this.#persistUntil(this.signal, work);
+  }
+
+  inBackground(work: Promise<unknown>): void {
+    work.catch((error: unknown) =>
+      this.#needs.log.warn("link.background_failed", { nodeId: this.nodeId, error }),
+    );
+  }
+
+  #take(text: string): void {
+    if (!this.#wire.open) return;
+    this.#wire.heard();
+    this.#seenAt = this.#needs.now();
+    const parsed = parseFrame(text);
+    if ("refusal" in parsed) return this.close(parsed.refusal.code, parsed.refusal.reason);
+    this.#heard();
+    this.#takeFrame(parsed.frame);
+  }
+
+  #takeFrame(frame: UpFrame): void {
+    const state = this.#state;
+    if (frame.type === "hello" && state.phase === "hello") return this.#greet(frame);
+    if (frame.type === "goodbye" && state.phase !== "hello") {
+      this.#orderly = true;
+      return this.close(1000, "goodbye");
+    }
+    if (frame.type === "ping" && state.phase === "admission") this.send({ type: "pong" });
+    else if (state.phase === "live" && frame.type !== "hello" && frame.type !== "goodbye")
+      state.node.take(frame);
+    else this.close(violation, `invalid frame: ${frame.type} in phase ${state.phase}`);
+  }
+
+  #greet(hello: Hello): void {
+    clearTimeout(this.#helloTimer);
+    this.#state = { phase: "admission" };
+    this.#instanceId = hello.instanceId;
+    this.#live(hello).catch((error: unknown) => {
+      this.#needs.log.error("link.session_failed", { nodeId: this.nodeId, error });
+      this.close(1011, "internal error");
+    });
+  }
+
+  async #live(hello: Hello): Promise<void> {
+    const node = await this.#holders.inTurn(this.nodeId, () => this.#admit(hello));
+    if (node === undefined) return;
+    const { log, bus } = this.#needs;
+    const unsubscribe = bus.subscribe(`node:${this.nodeId}`, () => this.inBackground(this.#refresh(node)));
+    this.signal.addEventListener("abort", unsubscribe);
+    bus.publish(`node:${this.nodeId}`);
+    log.info("node.connected", {
+      nodeId: this.nodeId,
+      version: hello.version,
+      processes: hello.inventory.length,
+    });
+    await node.compare(hello.inventory);
+  }
+
+  async #admit(hello: Hello): Promise<LiveNode | undefined> {
+    const { nodeId } = this;
+    const admission = await admit({ session: this, holders: this.#holders, needs: this.#needs }, hello);
+    if (admission === undefined) return undefined;
+    const { epoch, nodeName } = admission;
+    // The socket went while the database wrote that it is there.
+    if (this.signal.aborted) {
+      await this.#writeEnd(epoch);
+      return undefined;
+    }
+    const node = new LiveNode({
+      needs: this.#needs,
+      times: this.#times,
+      session: this,
+      admission,
+      current: () => this.#holds(),
+    });
+    // Before anybody finds the session in `holders` and sends: welcome is the first frame.
+    this.send({ type: "welcome", nodeId, nodeName, epoch });
+    this.#state = { phase: "live", node, epoch };
+    this.#holders.hold({ session: this, node });
+    return node;
+  }
+
+  async #refresh(node: LiveNode): Promise<void> {
+    if ((await node.refresh()) === "deleted") this.close(closeCodes.revoked, "the node was deleted");
+  }
+
+  /** Nobody else holds the node: true also in the last words of a session that just ended. */
+  #holds(): boolean {
+    const holder = this.#holders.of(this.nodeId)?.session;
+    return holder === this || (holder === undefined && this.#state.phase === "ended");
+  }
+
+  #end(why: string): void {
+    const state = this.#state;
+    this.#state = { phase: "ended" };
+    clearTimeout(this.#helloTimer);
+    this.#holders.release(this);
+    this.#over.abort();
+    if (state.phase !== "live") return this.#finished();
+    this.#needs.log.info("node.disconnected", { nodeId: this.nodeId, orderly: this.#orderly, why });
+    this.inBackground(this.#lastWords(state.node, state.epoch).finally(this.#finished));
+  }
+
+  async #lastWords(node: LiveNode, epoch: number): Promise<void> {
+    await node.end();
+    await this.#writeEnd(epoch);
+  }
+
+  async #writeEnd(epoch: number): Promise<void> {
+    const end = { epoch, orderly: this.#orderly, now: this.#needs.now() };
+    await this.#persistUntil(AbortSignal.timeout(this.#times.farewellMs), () =>
+      this.#needs.store.nodes.disconnected(this.nodeId, end),
+    );
+    this.#needs.bus.publish(`node:${this.nodeId}`);
+  }
+
+  #persistUntil<T>(signal: AbortSignal, work: () => Promise<T>): Promise<{ value: T } | undefined> {
+    const onFailure = (error: unknown): void =>
+      this.#needs.log.warn("link.store_failed", { nodeId: this.nodeId, error });
+    return persist(work, { signal, pauses: this.#times.retryMs, onFailure });
+  }
+}

@@ -1,0 +1,18 @@
+/** The socket of one agent as a runtime's entry gives it to the link. */
+export interface AgentSocket {
+  send(text: string): void;
+  /** Begins the closing handshake; `reason` has at most 123 bytes. */
+  close(code: number, reason: string): void;
+  /** Drops the connection without a word: the far end may be gone. */
+  terminate(): void;
+  /** Bytes that were sent and not yet taken by the network. */
+  readonly bufferedAmount: number;
+}
+
+/** What the entry tells the link of that socket; calls after `onClose` change nothing. */
+export interface SocketEvents {
+  onText(text: string): void;
+  /** The agent link has no binary frames yet: one closes its connection. */
+  onBinary(): void;
+  onClose(): void;
+}

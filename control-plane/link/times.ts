@@ -1,0 +1,20 @@
+import { helloWithinMs, silenceMs } from "#shared/link/limits.ts";
+
+/** How long the link waits for what; tests shorten them. */
+export const linkTimes = {
+  /** The first frame must come this soon. */
+  helloWithinMs,
+  /** A socket that was silent for this long is dropped. */
+  silenceMs,
+  /** A live agent whose node another one claims must answer a probe this soon. */
+  challengeMs: 2000,
+  /** A socket that does not finish the closing handshake is dropped after this. */
+  closingMs: 2000,
+  /** The last sign of life is written down this often at most. */
+  seenEveryMs: 30_000,
+  /** The first and the longest pause before a database call is tried again. */
+  retryMs: { first: 100, longest: 5000 },
+  /** How long the link waits for its sessions when it closes, and a session for its last words to the database. */
+  farewellMs: 5000,
+};
+export type LinkTimes = typeof linkTimes;

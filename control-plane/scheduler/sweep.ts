@@ -1,0 +1,30 @@
+import { confirmWithinMs } from "#shared/link/limits.ts";
+import type { Needs } from "../needs.ts";
+
+const idempotencyMs = 24 * 3_600_000;
+const pruneBatch = 1000;
+/** Batches of one sweep: a long backlog is spread over several, so that no sweep holds up the next tick for long. */
+const pruneBatches = 50;
+
+/** Ends queued starts whose time has passed. */
+export async function expireQueued(needs: Needs): Promise<void> {
+  const { store, bus, log } = needs;
+  const at = needs.now();
+  const expired = await store.processes.expireQueued(at, new Date(at.getTime() - confirmWithinMs));
+  for (const id of expired) bus.publish(`process:${id}`);
+  if (expired.length > 0) log.info("process.expired", { processIds: expired });
+}
+
+/** Forgets ended processes past their retention and idempotency keys past their day. */
+export async function prune(needs: Needs): Promise<void> {
+  const { store, config, log } = needs;
+  const at = needs.now().getTime();
+  let processes = 0;
+  for (let batch = 0; batch < pruneBatches; batch += 1) {
+    const pruned = await store.processes.prune(new Date(at - config.retentionMs), pruneBatch);
+    processes += pruned;
+    if (pruned < pruneBatch) break;
+  }
+  const keys = await store.idempotency.prune(new Date(at - idempotencyMs));
+  if (processes + keys > 0) log.info("records.pruned", { processes, keys });
+}
