@@ -58,6 +58,7 @@ function splitTerms(text: string): string[] {
 function parseTerm(term: string): Term | string {
   if (term === "") return "nothing stands between two commas, or at an end";
   if (term === "*") return { kind: "all" };
+  if (term.startsWith("!")) return existsTerm(term.slice(1).trim(), false);
   const set = setTerm.exec(term);
   if (set)
     return inTerm(
@@ -69,7 +70,6 @@ function parseTerm(term: string): Term | string {
     return "expected key=value, key in (a,b), key, !key or a name glob";
   const equal = equalTerm.exec(term);
   if (equal) return inTerm(equal[1] ?? "", [equal[3] ?? ""], equal[2] !== "!=");
-  if (term.startsWith("!")) return existsTerm(term.slice(1).trim(), false);
   return /[*?]/.test(term) ? { kind: "glob", pattern: term } : existsTerm(term, true);
 }
 

@@ -31,7 +31,8 @@ export function isSystemFolder(path: string): boolean {
   const plain = plainPath(path);
   if (plain === undefined || plain.startsWith(marks.home)) return false;
   const [top = "", second, ...deeper] = plain.slice(1).split("/");
-  if (top === "") return true;
+  // `/.*` is `/` itself to shells that match `.` and `..` with it.
+  if (top === "" || (second === undefined && onlyGlob.test(top))) return true;
   if (deeper.length > 0 || (second !== undefined && !onlyGlob.test(second))) return false;
   return systemFolders.some((folder) => globMatches(top, folder, marks));
 }

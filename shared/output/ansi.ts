@@ -1,9 +1,11 @@
-// A terminal's escape sequences (ECMA-48): CSI `ESC [ … letter`; strings (OSC with hyperlinks and titles,
-// DCS, SOS, PM, APC) up to BEL or ST; two- and three-character escapes; the same by their 8-bit C1 forms. No
-// sequence runs over a sign that begins another, so each character is looked at a few times and the time is linear.
-// oxlint-disable-next-line no-control-regex -- control characters are what this looks for
-const sequences =
-  /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]?|(?:\u001b[\]PX^_]|[\u0090\u0098\u009d-\u009f])(?:[^\u0007\u0018\u001a\u001b\u0080-\u009f]*(?:\u0007|\u001b\\|\u009c))?|\u001b[ -/]*[0-~]?|[\u0080-\u0084\u0086-\u008f\u0091-\u0097\u0099\u009a\u009c]/g;
+// A terminal's escape sequences (ECMA-48). No sequence runs over a sign that begins another, so each
+// character is looked at a few times at most and the time is linear.
+const csi = String.raw`(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?`;
+// OSC (hyperlinks, titles), DCS, SOS, PM and APC hold a string up to BEL or ST.
+const strings = String.raw`(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])(?:[^\x07\x18\x1a\x1b\x80-\x9f]*(?:\x07|\x1b\\|\x9c))?`;
+const escapes = String.raw`\x1b[ -/]*[0-~]?`;
+const c1 = String.raw`[\x80-\x84\x86-\x8f\x91-\x97\x99\x9a\x9c]`;
+const sequences = new RegExp([csi, strings, escapes, c1].join("|"), "g");
 
 /**
  * Text without terminal escape sequences. Carriage returns, tabs, backspaces and U+0085 (a line break) are kept as
