@@ -1,0 +1,89 @@
+import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { homedir } from "node:os";
+import { StartRefused, type AgentConfig } from "./config.ts";
+import { openDataFolder, type DataFolder } from "./data-folder.ts";
+import type { Engine } from "./engine.ts";
+import { enroll } from "./enroll.ts";
+import { readIdentity, storeIdentity, type Identity } from "./identity.ts";
+import { Link } from "./link/client.ts";
+import { confirmIdentity } from "./link/confirm.ts";
+import type { Greeting } from "./link/hello.ts";
+import type { AgentLog } from "./log.ts";
+import { agentVersion, machineFacts } from "./machine/facts.ts";
+import { bootId, machineId } from "./machine/identity.ts";
+import { loadMeter } from "./machine/load.ts";
+import { Supervisor } from "./process/supervisor.ts";
+
+/**
+ * One agent: its data folder, who it is, its processes, its link.
+ *
+ * Order of a start: the folder is locked before anything in it is read; who we are is known (and, for a copied folder,
+ * confirmed) before processes are adopted; processes are adopted before the link tells of them. A stop goes the other
+ * way, and gives the lock back last.
+ */
+export type Agent = {
+  /** Resolves when the agent cannot go on: with the cause. Undefined after `stop`. */
+  done: Promise<string | undefined>;
+  /** Leaves the processes running, or ends them first, until `signal` aborts; says how many of each. */
+  stop(options: { stopProcesses: boolean; signal?: AbortSignal }): Promise<{ left: number; stopped: number }>;
+};
+
+type StartNeeds = { config: AgentConfig; log: AgentLog; signal: AbortSignal };
+type Settled = { folder: DataFolder; greeting: Greeting; identity: Identity };
+
+const settleMs = 2000;
+
+/** Starts the agent. Throws StartRefused where it cannot be, and rejects when `signal` aborts before it has started. */
+export async function startAgent(needs: StartNeeds): Promise<Agent> {
+  const folder = openDataFolder(needs.config.dataFolder);
+  try {
+    const greeting = greetingOf(needs.config, folder);
+    const identity = await whoWeAre(needs, folder, greeting);
+    needs.log.hide(identity.key);
+    return begin(needs, { folder, greeting, identity });
+  } catch (error) {
+    folder.close();
+    throw error;
+  }
+}
+
+const greetingOf = ({ maxProcesses }: AgentConfig, folder: DataFolder): Greeting => ({
+  version: agentVersion(), instanceId: randomUUID(), machineId: machineId(folder.path), bootId: bootId(), facts: machineFacts(maxProcesses),
+});
+
+async function whoWeAre({ config, log, signal }: StartNeeds, folder: DataFolder, greeting: Greeting): Promise<Identity> {
+  const stored = readIdentity(folder);
+  if (stored.state !== "node") return enroll({ config, folder, facts: greeting.facts, log, signal });
+  const identity = { ...stored.identity, url: config.url ?? stored.identity.url };
+  if (!stored.isCopy) return identity;
+  const refusal = await confirmIdentity({ identity, greeting, log, signal });
+  if (refusal !== undefined) throw new StartRefused(refusal);
+  storeIdentity(folder, identity);
+  return identity;
+}
+
+function begin({ log }: StartNeeds, { folder, greeting, identity }: Settled): Agent {
+  let nodeName = identity.name;
+  const engine: Engine = new Supervisor({
+    procs: folder.procs, bootId: greeting.bootId, generation: folder.generation, nodeName: () => nodeName, cwd: homeFolder(),
+  });
+  const onWelcome = (name: string): void => {
+    // Renamed on the control plane: kept, so that commands see the name also while it is away.
+    if (name !== nodeName) storeIdentity(folder, { ...identity, name });
+    nodeName = name;
+  };
+  const link = new Link({ identity, engine, greeting, load: loadMeter(folder.path), log, onWelcome });
+  return {
+    done: link.done,
+    stop: async (options) => {
+      const outcome = await engine.close(options);
+      if (options.stopProcesses && !options.signal?.aborted) await link.settle(settleMs);
+      await link.close();
+      folder.close();
+      return outcome;
+    },
+  };
+}
+
+const homeFolder = (): string => (existsSync(homedir()) ? homedir() : "/");

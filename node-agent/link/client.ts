@@ -1,0 +1,168 @@
+import { setTimeout as pause } from "node:timers/promises";
+import type { NodeLoad } from "#shared/api/node.ts";
+import { backoffMs } from "#shared/backoff.ts";
+import type { Engine } from "../engine.ts";
+import type { Identity } from "../identity.ts";
+import { reasonOf, type Log } from "../log.ts";
+import { deliver, type LiveRoom } from "./deliver.ts";
+import { createFollows } from "./follows.ts";
+import { helloOf, type Greeting } from "./hello.ts";
+import { Outbox } from "./outbox.ts";
+import { createRequests } from "./requests.ts";
+import { openSession, type LiveFrame, type Welcome } from "./session.ts";
+import { linkTimes, type AgentSocket, type LinkTimes, type SocketEnd } from "./socket.ts";
+import { verdictOf } from "./verdict.ts";
+
+/**
+ * The agent's line to its control plane, for as long as the agent lives: one socket after another.
+ *
+ * connecting → live → ended → waiting → connecting …, until `close`, or until an end that no later attempt can mend.
+ * The wait grows with each attempt, at random up to 250 ms · 2ⁿ and 30 s; every 7.5 s of a live socket take one step
+ * back, so that after a stable minute the first attempt comes at once and a flapping line is not hammered.
+ */
+export type LinkNeeds = {
+  identity: Identity;
+  engine: Engine;
+  greeting: Greeting;
+  load: () => Promise<NodeLoad>;
+  log: Log;
+  /** What this node is called now. */
+  onWelcome?: (nodeName: string) => void;
+  times?: LinkTimes;
+  random?: () => number;
+};
+
+const backoff = { baseMs: 250, maxMs: 30_000 };
+const calmMs = 7500;
+const loadEveryMs = 30_000;
+const sayAgainMs = 60_000;
+
+export class Link {
+  /** Resolves when the link is over: with its cause, or undefined after `close`. */
+  readonly done: Promise<string | undefined>;
+  readonly #needs: LinkNeeds;
+  readonly #closing = new AbortController();
+  readonly #outbox: Outbox;
+  #socket: AgentSocket | undefined;
+  #live: LiveRoom | undefined;
+  #lastSaid = { why: "", at: -Infinity };
+
+  constructor(needs: LinkNeeds) {
+    this.#needs = needs;
+    this.#outbox = new Outbox(needs.engine);
+    needs.engine.onReport = (id) => this.#outbox.changed(id);
+    needs.engine.onAccepted = (id) => this.#accepted(id);
+    this.done = this.#run();
+  }
+
+  /** Waits until the control plane has acknowledged all reports; at most `withinMs`, and not at all without a live socket. */
+  async settle(withinMs: number): Promise<void> {
+    if (this.#live === undefined) return;
+    const enough = new AbortController();
+    const late = pause(withinMs, undefined, { signal: enough.signal }).catch(() => undefined);
+    await Promise.race([this.#outbox.settled(), this.done, late]);
+    enough.abort();
+  }
+
+  /** Says goodbye and ends; within about a second. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    if (this.#live !== undefined) this.#socket?.send({ type: "goodbye" });
+    this.#socket?.close(1000, "goodbye");
+    await this.done;
+  }
+
+  async #run(): Promise<string | undefined> {
+    const { signal } = this.#closing;
+    for (let attempt = 0; !signal.aborted; attempt++) {
+      const { end, liveMs } = await this.#session();
+      if (signal.aborted) break;
+      const verdict = verdictOf(end);
+      if (verdict.next === "stop") return verdict.why;
+      attempt = Math.max(0, attempt - Math.floor(liveMs / calmMs));
+      const waitMs = verdict.next === "retry_late" ? backoff.maxMs : Math.round(backoffMs(attempt, this.#needs.random ?? Math.random, backoff));
+      this.#say(liveMs > 0 ? "link.disconnected" : "link.unreachable", verdict.why, waitMs);
+      // Rejects only because the link is closing, which the loop sees.
+      await pause(waitMs, undefined, { signal }).catch(() => undefined);
+    }
+    return undefined;
+  }
+
+  /** One socket from its opening to its end. */
+  #session(): Promise<{ end: SocketEnd; liveMs: number }> {
+    const { identity, engine, greeting, times = linkTimes } = this.#needs;
+    return new Promise((resolve) => {
+      let liveSince: number | undefined;
+      let loads: NodeJS.Timeout | undefined;
+      this.#socket = openSession({
+        url: identity.url, authorization: `Bearer ${identity.nodeId}.${identity.key}`, times,
+        hello: () => helloOf(greeting, engine.inventory()),
+        onLive: (socket, welcome) => {
+          liveSince = performance.now();
+          this.#begin(socket, welcome);
+          loads = setInterval(() => this.#beat(socket), loadEveryMs);
+        },
+        onFrame: (frame) => this.#take(frame),
+        onEnd: (end) => {
+          clearInterval(loads);
+          this.#end();
+          resolve({ end, liveMs: liveSince === undefined ? 0 : performance.now() - liveSince });
+        },
+      });
+    });
+  }
+
+  #begin(socket: AgentSocket, welcome: Welcome): void {
+    const { engine, log } = this.#needs;
+    this.#live = { engine, outbox: this.#outbox, socket, requests: createRequests(engine, socket, log), follows: createFollows(engine, socket) };
+    this.#lastSaid = { why: "", at: -Infinity };
+    log.info("link.connected", { node: welcome.nodeName, nodeId: welcome.nodeId, url: this.#needs.identity.url });
+    this.#needs.onWelcome?.(welcome.nodeName);
+    this.#outbox.attach(socket);
+    void this.#sendLoad(socket);
+  }
+
+  #end(): void {
+    this.#outbox.detach();
+    this.#live?.requests.close();
+    this.#live?.follows.close();
+    this.#live = undefined;
+    this.#socket = undefined;
+  }
+
+  /** A frame that makes something fail is one frame: the agent lives on for all others. */
+  #take(frame: LiveFrame): void {
+    if (this.#live === undefined) return;
+    try {
+      deliver(frame, this.#live);
+    } catch (error) {
+      this.#needs.log.error("frame.failed", { type: frame.type, error: reasonOf(error) });
+    }
+  }
+
+  #accepted(id: string): void {
+    this.#live?.socket.send({ type: "accepted", id });
+    this.#live?.follows.arrived(id);
+  }
+
+  #beat(socket: AgentSocket): void {
+    this.#outbox.repeat();
+    void this.#sendLoad(socket);
+  }
+
+  async #sendLoad(socket: AgentSocket): Promise<void> {
+    try {
+      socket.send({ type: "load", load: await this.#needs.load() });
+    } catch (error) {
+      this.#needs.log.warn("load.failed", { error: reasonOf(error) });
+    }
+  }
+
+  /** Tells of a line that stays down once, and then once a minute. */
+  #say(event: string, why: string, retryInMs: number): void {
+    const now = performance.now();
+    if (why === this.#lastSaid.why && now - this.#lastSaid.at < sayAgainMs) return;
+    this.#lastSaid = { why, at: now };
+    this.#needs.log.warn(event, { why, retryInMs });
+  }
+}
