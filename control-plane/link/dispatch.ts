@@ -26,15 +26,15 @@ export async function dispatchQueued(needs: DispatchNeeds, nodeId: string): Prom
     const rows = await needs.store.processes.takeQueued(nodeId, Math.min(places, batch));
     if (rows.length === 0) return;
     for (const row of rows) needs.bus.publish(`process:${row.id}`);
-    const launches = await Promise.all(rows.map((row) => launchOf(needs, row)));
-    const unsent = launches
-      .filter((launch) => launch !== undefined)
-      .filter((launch) => !needs.hub.start(nodeId, launch));
-    await returnUnsent(
-      needs,
-      nodeId,
-      unsent.map((launch) => launch.id),
-    );
+    // Stopped between a push that failed and its way back to the queue.
+    const [stopped, wanted] = [
+      rows.filter((row) => row.stop !== null),
+      rows.filter((row) => row.stop === null),
+    ];
+    await endUnsent(needs, idsOf(stopped), { status: "canceled", reason: null });
+    const launches = await Promise.all(wanted.map((row) => launchOf(needs, row)));
+    const readable = launches.filter((launch) => launch !== undefined);
+    await returnUnsent(needs, nodeId, idsOf(readable.filter((launch) => !needs.hub.start(nodeId, launch))));
   }
 }
 
@@ -45,7 +45,7 @@ export async function launchOf(needs: DispatchNeeds, row: ProcessRow): Promise<L
     return await completeLaunch(needs.seal, row, sealed);
   } catch (error) {
     needs.log.error("process.launch_unreadable", { processId: row.id, error });
-    await neverDelivered(needs, [row.id]);
+    await endUnsent(needs, [row.id], neverDelivered);
     return undefined;
   }
 }
@@ -53,18 +53,23 @@ export async function launchOf(needs: DispatchNeeds, row: ProcessRow): Promise<L
 async function returnUnsent(needs: DispatchNeeds, nodeId: string, ids: string[]): Promise<void> {
   if (ids.length === 0) return;
   // A node that is there and has a place refuses only a start that no frame can carry: it would come back for ever.
-  if (needs.hub.free(nodeId) > 0) return neverDelivered(needs, ids);
+  if (needs.hub.free(nodeId) > 0) return endUnsent(needs, ids, neverDelivered);
   await needs.store.processes.putBack(ids);
   for (const id of ids) needs.bus.publish(`process:${id}`);
 }
 
-async function neverDelivered(needs: DispatchNeeds, ids: string[]): Promise<void> {
+type Ending = { status: "expired"; reason: "not_delivered" } | { status: "canceled"; reason: null };
+
+const neverDelivered: Ending = { status: "expired", reason: "not_delivered" };
+
+async function endUnsent(needs: DispatchNeeds, ids: string[], ending: Ending): Promise<void> {
+  if (ids.length === 0) return;
+  const rule = { ...ending, now: needs.now(), onlyUnreported: true };
   const changed = await needs.store.processes.conclude(ids, {
-    status: "expired",
-    reason: "not_delivered",
-    now: needs.now(),
+    ...rule,
     onlyStatuses: ["queued", "starting"],
-    onlyUnreported: true,
   });
   for (const id of changed) needs.bus.publish(`process:${id}`);
 }
+
+const idsOf = (all: { id: string }[]): string[] => all.map(({ id }) => id);

@@ -47,18 +47,14 @@ async function resend({ needs, node, persist }: ReconcileNeeds, row: ProcessRow)
 async function cancel(all: ReconcileNeeds, rows: ProcessRow[]): Promise<void> {
   for (const row of rows) {
     stop(all.node, row);
-    await conclude(all, [row], {
-      status: "canceled",
-      reason: row.stop?.reason ?? "stopped",
-      onlyUnreported: true,
-    });
+    await conclude(all, [row], { status: "canceled", reason: null, onlyUnreported: true });
   }
 }
 
 async function conclude(
   { needs, node, persist }: ReconcileNeeds,
   rows: ProcessRow[],
-  ending: { status: "lost" | "canceled"; reason: EndReason; onlyUnreported?: boolean },
+  ending: { status: "lost" | "canceled"; reason: EndReason | null; onlyUnreported?: boolean },
 ): Promise<void> {
   if (rows.length === 0) return;
   const ids = rows.map((row) => row.id);

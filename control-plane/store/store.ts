@@ -140,7 +140,7 @@ export interface Processes {
   /** Fences a key: `canceled` when it was never seen (a later start finds start_canceled), else the process of that key. */
   fenceKey(scope: { nodeId: string; chatId: string | null; key: string; now: Date }): Promise<{ outcome: "fenced" } | { outcome: "found"; process: ProcessRow }>;
   /** Ends rows by rule (lost, expired) if they are still not final; returns the ids that changed. */
-  conclude(ids: string[], ending: { status: "lost" | "expired" | "canceled"; reason: EndReason; now: Date; onlyStatuses: ProcessStatus[]; onlyUnreported?: boolean }): Promise<string[]>;
+  conclude(ids: string[], ending: { status: "lost" | "expired" | "canceled"; reason: EndReason | null; now: Date; onlyStatuses: ProcessStatus[]; onlyUnreported?: boolean }): Promise<string[]>;
   /** Queued rows past their time: `queue_ttl` for those that may queue, `not_delivered` for the others once `confirmBefore` is later than their creation. */
   expireQueued(now: Date, confirmBefore: Date): Promise<string[]>;
   /** `starting` rows without any report created before this time. */

@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { closeCodes } from "#shared/link/limits.ts";
+import { openRig, type Rig } from "./rig.ts";
+
+describe("two sockets of one node", () => {
+  let rig: Rig;
+  beforeAll(async () => {
+    rig = await openRig();
+  });
+  afterAll(() => rig.close());
+
+  it("of one agent instance: the new one holds the node at once, unasked", async () => {
+    const node = await rig.node();
+    const old = await rig.online(node.id, { instanceId: "same" });
+    const young = await rig.online(node.id, { instanceId: "same" });
+    expect(await old.closed).toBe("terminated");
+    expect(old.all("probe")).toEqual([]);
+    expect(rig.hub.push(node.id, { type: "forget", ids: ["x"] })).toBe(true);
+    expect(await young.next("forget")).toBeDefined();
+  });
+
+  it("of two agents: the new one is told that it is a duplicate if the old one answers", async () => {
+    const node = await rig.node();
+    const old = await rig.online(node.id);
+    const copy = rig.agent(node.id);
+    copy.hello();
+    await old.next("probe");
+    old.say({ type: "ping" });
+    expect(await copy.closed).toMatchObject({
+      code: closeCodes.duplicateAgent,
+      reason: expect.stringContaining("duplicate_agent"),
+    });
+    expect(copy.all("welcome")).toEqual([]);
+    expect(rig.hub.push(node.id, { type: "forget", ids: ["x"] })).toBe(true);
+    expect(await old.next("forget")).toBeDefined();
+  });
+
+  it("of two agents: the new one holds the node if the old one does not answer", async () => {
+    const node = await rig.node();
+    const old = await rig.online(node.id);
+    const young = await rig.online(node.id);
+    expect(await old.closed).toBe("terminated");
+    expect(young.all("welcome")).toMatchObject([{ epoch: 2 }]);
+  });
+
+  it("that say hello at the same time: one holds the node and the other is closed", async () => {
+    const node = await rig.node();
+    const [one, two] = [rig.agent(node.id), rig.agent(node.id)];
+    one.hello();
+    two.hello();
+    await one.next("probe");
+    one.say({ type: "ping" });
+    expect(await two.closed).toMatchObject({ code: closeCodes.duplicateAgent });
+    expect(rig.hub.online(node.id)).toBe(true);
+  });
+
+  it("leave the node connected when the end of the old one is written late", async () => {
+    const node = await rig.node();
+    await rig.online(node.id, { instanceId: "same" });
+    await rig.online(node.id, { instanceId: "same" });
+    await rig.store.nodes.disconnected(node.id, { epoch: 1, orderly: true, now: new Date() });
+    expect((await rig.store.nodes.find(node.id))?.connectedAt).not.toBeNull();
+  });
+
+  it("write nothing any more once superseded", async () => {
+    const node = await rig.node();
+    const row = await rig.start(node.id);
+    const old = await rig.online(node.id, { instanceId: "same" });
+    await rig.online(node.id, { instanceId: "same" });
+    old.report({ id: row.id, revision: 9 });
+    expect(old.all("acknowledge")).toEqual([]);
+    expect(await rig.store.processes.get(row.id)).toMatchObject({ revision: 0 });
+  });
+});
