@@ -1,0 +1,422 @@
+import type { ChildProcess } from "node:child_process";
+import { type FSWatcher, statSync, watch } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { SignalName } from "#shared/api/process.ts";
+import type { ProcessStatus } from "#shared/process-state.ts";
+import type { Report } from "#shared/link/report.ts";
+import { boundOutput, overBound } from "./disk-bound.ts";
+import { type Ending, endingOf, endingWithoutRecord, firstEnd } from "./ending.ts";
+import { type Final, markAcked, writeFinal } from "./final.ts";
+import type { ProcessFolder } from "./folder.ts";
+import { type EndIntent, type Intent, noteIntent } from "./intents.ts";
+import { endTree, killTree, signalOne, signalTree } from "./kill.ts";
+import { LimitClock } from "./limit-clock.ts";
+import { commandOf, isAlive, procEntry, type ProcTable, uptime } from "./proc-table.ts";
+import { readRecord, rewriteSpec, type RunRecord, type Spec } from "./record.ts";
+import { SnapshotBook } from "./snapshot-book.ts";
+import { mayHaveMembers, membersOf, newTree, type Tree } from "./tree.ts";
+
+/**
+ * The life of one process as the agent sees it: claimed → running → settling → ended.
+ *
+ * - claimed: the folder is made, the wrapper spawned or about to be; the leader has not shown itself in the record.
+ * - running: the record names the leader. What happens is read from the record; events (an exit, a change of the file,
+ *   a tick) only say "look".
+ * - settling: the leader is gone and something may live on. The ending waits until the output was quiet for 300 ms, at
+ *   most 3 s, or until a kill under way has found nobody left.
+ * - ended: `final` is written, then reported until the control plane has stored it. Survivors are still watched.
+ *
+ * Order of effects: an intent is on disk before its signal goes out; `final` is on disk before an ending is reported.
+ */
+export type ChildNeeds = { bootId: string; nextRevision(): number; changed(child: Child): void };
+
+type Phase = "claimed" | "running" | "settling" | "ended";
+
+const quietMs = 300;
+const settleMs = 3000;
+const sweepAfterMs = 2000;
+const maxListedSurvivors = 100;
+
+export class Child {
+  readonly folder: ProcessFolder;
+  readonly tree: Tree;
+  readonly limits: LimitClock;
+  readonly snapshots: SnapshotBook;
+  #needs: ChildNeeds;
+  #spec: Spec;
+  #phase: Phase = "claimed";
+  #record: RunRecord | undefined;
+  #intents: Intent[] = [];
+  #ending: Ending | undefined;
+  #survivors: { pid: number; command: string }[] = [];
+  #revision: number;
+  #ackedRevision = 0;
+  #watcher: FSWatcher | undefined;
+  #hurry = new AbortController();
+  #killing: Promise<void> | undefined;
+  #life = new AbortController();
+  #ended = new AbortController();
+
+  constructor(folder: ProcessFolder, spec: Spec, needs: ChildNeeds) {
+    this.folder = folder;
+    this.tree = newTree(folder.id);
+    this.#spec = spec;
+    this.#needs = needs;
+    this.#revision = needs.nextRevision();
+    this.limits = new LimitClock(spec);
+    this.snapshots = new SnapshotBook(folder, spec.output);
+  }
+
+  get id(): string {
+    return this.folder.id;
+  }
+  get spec(): Spec {
+    return this.#spec;
+  }
+  get phase(): Phase {
+    return this.#phase;
+  }
+  get revision(): number {
+    return this.#revision;
+  }
+  get status(): ProcessStatus {
+    if (this.#ending) return this.#ending.status;
+    if (firstEnd(this.#intents)) return "stopping";
+    return this.#phase === "claimed" ? "starting" : "running";
+  }
+  /** Whether a process of it may live, survivors included. */
+  get lives(): boolean {
+    return this.#phase !== "ended" || this.#survivors.length > 0;
+  }
+  /** Whether the control plane has everything and nothing more will come. */
+  get done(): boolean {
+    return this.#phase === "ended" && this.#survivors.length === 0 && this.#ackedRevision >= this.#revision;
+  }
+  get pending(): boolean {
+    return this.#ackedRevision < this.#revision;
+  }
+  /** Aborts when the process has ended and its ending is written. */
+  get ended(): AbortSignal {
+    return this.#ended.signal;
+  }
+  get canceledBeforeStart(): boolean {
+    return firstEnd(this.#intents) !== undefined;
+  }
+
+  /** Takes charge of the wrapper this agent spawned. */
+  spawned(wrapper: ChildProcess): void {
+    const pid = wrapper.pid;
+    if (pid !== undefined) this.tree.wrapper = { pid, startTicks: procEntry(pid)?.startTicks ?? 0 };
+    this.limits.begin(uptime());
+    wrapper.once("exit", () => this.look({ wrapperGone: true }));
+    wrapper.unref();
+    void this.#after(25, () => this.look());
+  }
+
+  /** Takes charge of a wrapper that an earlier agent spawned. */
+  adopt(record: RunRecord, intents: Intent[]): void {
+    this.#intents = intents;
+    this.#take(record);
+    this.limits.begin(record.startedAt ?? uptime());
+    if (intents.length > 0) signalTree(this.tree, "SIGCONT");
+    const end = firstEnd(intents);
+    if (end) this.#kill(end.graceMs);
+    this.#watchRecord();
+    this.look();
+  }
+
+  /** Ends without ever having run, or with a fate that is known by rule. */
+  conclude(ending: Ending, record?: RunRecord): void {
+    if (this.#phase === "ended") return;
+    this.#record = record;
+    this.#finish(ending, []);
+  }
+
+  /** An ending that an earlier agent wrote. */
+  restore(final: Final): void {
+    this.#phase = "ended";
+    this.#ending = final;
+    this.#restored = final;
+    this.#ended.abort();
+  }
+  #restored: Final | undefined;
+
+  /** Reads the record and goes on from what it says. */
+  look(seen: { wrapperGone?: boolean } = {}): void {
+    if (this.#phase === "ended" || this.#phase === "settling" || this.#life.signal.aborted) return;
+    const gone = seen.wrapperGone === true || (this.tree.wrapper !== null && !isAlive(this.tree.wrapper));
+    // Read after the look at the wrapper: an ending written in between is not missed.
+    const record = readRecord(this.folder);
+    if (record) this.#take(record);
+    if (record?.exit) return this.#leaderExited(this.endingBy(record.exit.code));
+    if (!gone) return;
+    // Nobody waits for the command any more: what is left of it is ended, so that its fate is known to be over.
+    if (mayHaveMembers(this.tree)) this.#killing ??= killTree(this.tree).then(() => this.#killEnded());
+    this.#leaderExited(this.#endingWithoutExit(record));
+  }
+
+  /** The ending that goes with the code in the record. */
+  endingBy(code: number): Ending {
+    return endingOf({ code, announced: this.#announced() }, this.#intents);
+  }
+
+  #take(record: RunRecord): void {
+    const news = this.#phase === "claimed" && record.leader !== null;
+    this.#record = record;
+    this.tree.wrapper = record.wrapper ?? this.tree.wrapper;
+    this.tree.keeperPid = record.keeperPid;
+    if (!news) return;
+    this.#phase = "running";
+    if (!record.exit) this.#changed();
+  }
+
+  #announced(): boolean {
+    return (statSync(this.folder.why, { throwIfNoEntry: false })?.size ?? 0) > 0;
+  }
+
+  #endingWithoutExit(record: RunRecord | undefined): Ending {
+    if (record?.leader || firstEnd(this.#intents)) return endingWithoutRecord(this.#intents);
+    return { status: "failed", reason: "spawn_error", detail: "the shell that starts commands could not run", exitCode: null, signal: null };
+  }
+
+  /** The leader is gone: at once final when nothing lives on, else when it has settled. */
+  #leaderExited(ending: Ending): void {
+    this.#phase = "settling";
+    this.#watcher?.close();
+    if (!this.#killing && !overBound(this) && !mayHaveMembers(this.tree)) return this.#finish(ending, []);
+    void this.#settle(ending);
+  }
+
+  async #settle(ending: Ending): Promise<void> {
+    const began = performance.now();
+    let size = this.snapshots.totalBytes();
+    let quietSince = began;
+    while (!this.#life.signal.aborted) {
+      const now = performance.now();
+      const grown = this.snapshots.totalBytes();
+      if (grown !== size) [size, quietSince] = [grown, now];
+      const members = membersOf(this.tree);
+      if (members.length === 0 || (!this.#killing && (now - quietSince >= quietMs || now - began >= settleMs))) break;
+      await this.#pause(25);
+    }
+    await this.#killing;
+    await boundOutput(this);
+    if (this.#life.signal.aborted) return;
+    this.#finish(ending, this.#listSurvivors(membersOf(this.tree)));
+    if (!this.#spec.keepDescendants && this.#survivors.length > 0) void this.#sweep(began);
+  }
+
+  async #sweep(began: number): Promise<void> {
+    await this.#pause(Math.max(0, sweepAfterMs - (performance.now() - began)));
+    if (this.#life.signal.aborted) return;
+    await killTree(this.tree);
+    this.watchSurvivors();
+  }
+
+  #listSurvivors(members: ReturnType<typeof membersOf>): { pid: number; command: string }[] {
+    return members.slice(0, maxListedSurvivors).map((member) => ({ pid: member.pid, command: commandOf(member) }));
+  }
+
+  #finish(ending: Ending, survivors: { pid: number; command: string }[]): void {
+    this.#phase = "ended";
+    this.#ending = ending;
+    this.#survivors = survivors;
+    this.#revision = this.#needs.nextRevision();
+    this.#writeFinal();
+    this.#ended.abort();
+    this.#needs.changed(this);
+  }
+
+  #writeFinal(): void {
+    try {
+      writeFinal(this.folder, this.#final());
+    } catch (error) {
+      // With a full disk the record itself holds the ending; it is read again after a restart.
+      if ((error as NodeJS.ErrnoException).code !== "ENOSPC" && (error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    }
+  }
+
+  #final(): Final {
+    const { status, reason, detail, exitCode, signal } = this.#ending ?? endingWithoutRecord([]);
+    return {
+      bootId: this.#restored?.bootId ?? this.#spec.bootId, revision: this.#revision, status, reason, detail, exitCode, signal,
+      pid: this.#pid(), cwd: this.#spec.cwd, startedAt: this.#startedAt(), exitedAt: this.#exitedAt(),
+      output: this.#spec.output, omittedBytes: this.snapshots.omittedBytes(),
+    };
+  }
+
+  #pid(): number | null {
+    return this.#restored?.pid ?? this.#record?.leader?.pid ?? null;
+  }
+  #startedAt(): number | null {
+    return this.#restored ? this.#restored.startedAt : (this.#record?.startedAt ?? null);
+  }
+  #exitedAt(): number | null {
+    return this.#restored ? this.#restored.exitedAt : (this.#record?.exit?.at ?? null);
+  }
+  /** Seconds since boot mean nothing after another boot. */
+  #ageMs(at: number | null): number | null {
+    const bootId = this.#restored?.bootId ?? this.#spec.bootId;
+    return at === null || bootId !== this.#needs.bootId ? null : Math.max(0, Math.round((uptime() - at) * 1000));
+  }
+
+  #changed(): void {
+    this.#revision = this.#needs.nextRevision();
+    this.#needs.changed(this);
+  }
+
+  /** What is said of it now; head and tail are in it when they differ from what was acknowledged. */
+  report(): Report {
+    const started = this.#startedAt();
+    const exited = this.#exitedAt();
+    const output = this.snapshots.read(this.#revision);
+    return {
+      id: this.id, revision: this.#revision, status: this.status,
+      reason: this.#ending?.reason ?? null, detail: this.#ending?.detail ?? null,
+      exitCode: this.#ending?.exitCode ?? null, signal: this.#ending?.signal ?? null, pid: this.#pid(), cwd: this.#spec.cwd,
+      startedAgeMs: this.#ageMs(started), exitedAgeMs: this.#ageMs(exited),
+      durationMs: started === null || exited === null ? null : Math.max(0, Math.round((exited - started) * 1000)),
+      totalBytes: output.totalBytes, omittedBytes: output.omittedBytes, lines: output.lines,
+      survivors: this.#survivors, snapshots: output.snapshots,
+    };
+  }
+
+  acknowledged(revision: number): void {
+    this.#ackedRevision = Math.max(this.#ackedRevision, revision);
+    this.snapshots.acknowledged(revision);
+    if (!this.done) return;
+    try {
+      markAcked(this.folder);
+    } catch {
+      // Not there to be renamed (full disk, or forgotten meanwhile): after a restart it is reported once more.
+    }
+  }
+
+  /** Says again what is known, as to a control plane that forgot. */
+  reportAgain(): void {
+    this.#ackedRevision = 0;
+    this.snapshots.acknowledged(-1);
+    this.#needs.changed(this);
+  }
+
+  /** Ends the tree with TERM, grace and KILL; a second call can only shorten the grace. */
+  end(intent: Omit<EndIntent, "kind">): void {
+    // An ending that is already in the record is not turned into another one.
+    this.look();
+    if (!this.lives) return;
+    if (!firstEnd(this.#intents)) {
+      this.#note({ kind: "end", ...intent });
+      if (this.#phase !== "ended") this.#changed();
+    }
+    this.#kill(intent.graceMs);
+  }
+
+  #note(intent: Intent): void {
+    noteIntent(this.folder, intent);
+    this.#intents.push(intent);
+  }
+
+  #kill(graceMs: number): void {
+    const hurry = this.#hurry;
+    void this.#after(graceMs, () => hurry.abort());
+    // Not spawned yet: whoever is about to spawn it looks at the intents first.
+    if (this.#phase === "claimed" && this.tree.wrapper === null) return;
+    this.#killing ??= this.#endAll(graceMs).then(() => this.#killEnded());
+  }
+
+  #killEnded(): void {
+    this.#killing = undefined;
+    this.#hurry = new AbortController();
+    this.watchSurvivors();
+  }
+
+  /** A wrapper that has not forked its child yet has no members: look again until the leader is gone. */
+  async #endAll(graceMs: number): Promise<void> {
+    const until = performance.now() + graceMs;
+    for (;;) {
+      const left = await endTree(this.tree, { ms: Math.max(0, until - performance.now()), hurry: this.#hurry.signal });
+      this.look();
+      if (left.length > 0 || this.#phase === "settling" || this.#phase === "ended" || this.#life.signal.aborted) return;
+      await this.#pause(5);
+    }
+  }
+
+  /** Sends a signal to the tree or its leader; false when nothing of it is alive. */
+  async signal(signal: SignalName, scope: "tree" | "leader"): Promise<"sent" | "gone" | "not_permitted"> {
+    await this.#leaderShown();
+    const leader = this.#record?.leader;
+    if (scope === "leader" && (!leader || !isAlive(leader))) return "gone";
+    if (scope === "tree" && membersOf(this.tree).length === 0) return "gone";
+    this.#note({ kind: "signal", signal });
+    if (scope === "leader" && leader) return signalOne(leader, `SIG${signal}` as NodeJS.Signals);
+    if (signal !== "KILL") {
+      const { sent, notPermitted } = signalTree(this.tree, `SIG${signal}` as NodeJS.Signals);
+      return sent > 0 ? "sent" : notPermitted > 0 ? "not_permitted" : "gone";
+    }
+    const left = await killTree(this.tree);
+    this.watchSurvivors();
+    return left.length > 0 ? "not_permitted" : "sent";
+  }
+
+  /** A process that was just started has no leader for a moment. */
+  async #leaderShown(): Promise<void> {
+    const until = performance.now() + 2000;
+    while (this.#phase === "claimed" && performance.now() < until && !this.#life.signal.aborted) {
+      await this.#pause(5);
+      this.look();
+    }
+  }
+
+  /** Changes the hard limit, counted from the start; false when that moment has passed or the process is gone. */
+  extend(timeoutMs: number): boolean {
+    if (this.#phase === "ended" || this.limits.elapsedMs() >= timeoutMs) return false;
+    this.#spec = { ...this.#spec, timeoutMs };
+    rewriteSpec(this.folder, this.#spec);
+    this.limits.change(this.#spec);
+    return true;
+  }
+
+  /** Pids of the members alive now. */
+  members(): number[] {
+    return membersOf(this.tree).map((member) => member.pid);
+  }
+
+  /** Looks who still lives after the leader, and reports it when that changed. */
+  watchSurvivors(table?: ProcTable): void {
+    if (this.#phase !== "ended" || this.#life.signal.aborted) return;
+    const now = this.#listSurvivors(membersOf(this.tree, table));
+    if (now.map((s) => s.pid).join() === this.#survivors.map((s) => s.pid).join()) return;
+    this.#survivors = now;
+    this.#changed();
+    this.#writeFinal();
+  }
+
+  /** Output grew and head and tail were not reported for a while. */
+  reportOutput(): void {
+    if (this.snapshots.due()) this.#changed();
+  }
+
+  #watchRecord(): void {
+    try {
+      this.#watcher = watch(this.folder.run, { persistent: false }, () => this.look());
+      this.#watcher.on("error", () => this.#watcher?.close());
+    } catch {
+      // No watch is to be had (a limit of the system): the tick looks every second.
+    }
+  }
+
+  /** Leaves the process as it is and stops looking at it. */
+  close(): void {
+    this.#life.abort();
+    this.#watcher?.close();
+  }
+
+  async #pause(ms: number): Promise<void> {
+    // An abort only ends the pause.
+    await sleep(ms, undefined, { signal: this.#life.signal }).catch(() => undefined);
+  }
+  async #after(ms: number, then: () => void): Promise<void> {
+    await this.#pause(Math.min(ms, 2 ** 31 - 1));
+    if (!this.#life.signal.aborted) then();
+  }
+}

@@ -1,0 +1,111 @@
+import { closeSync, ftruncateSync, openSync, readSync, renameSync, writeFileSync, writeSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { execa } from "execa";
+import type { StreamName } from "#shared/api/process.ts";
+import type { Child } from "./child.ts";
+import { gapPath, type ProcessFolder, streamPath, streamsOf } from "./folder.ts";
+import { signalTree } from "./kill.ts";
+import { type Gap, readGap, streamSize } from "./output.ts";
+import { procEntry } from "./proc-table.ts";
+import { membersOf, type Tree } from "./tree.ts";
+
+/**
+ * Keeps what a stream holds on disk under a bound while the process lives: the middle goes, head, tail, byte count and
+ * offsets stay. The gap is written down before the bytes go, so that no reader takes a hole for zeros.
+ *
+ * With a punching fallocate nothing stands still: the command appends at the end, the hole is in the middle.
+ * Without, the whole tree is stopped, the tail moved forward over the gap, the file cut, and the tree goes on.
+ */
+const headShare = 1 / 8;
+const tailShare = 5 / 8;
+const blockBytes = 4096;
+
+/** The gap that brings a stream of this size under its bound; null while it is under it. */
+export const wantedGap = (sizeBytes: number, boundBytes: number, gap: Gap): { from: number; to: number } | null => {
+  if (sizeBytes - (gap.to - gap.from) <= boundBytes) return null;
+  const align = (bytes: number) => Math.floor(bytes / blockBytes) * blockBytes;
+  const from = gap.to > gap.from ? gap.from : align(boundBytes * headShare);
+  return { from, to: Math.max(gap.to, align(sizeBytes - boundBytes * tailShare)) };
+};
+
+const boundOf = (child: Child): number => child.spec.logBytes / streamsOf(child.spec.output).length;
+
+/** Whether a stream of the process holds more than it may. */
+export const overBound = (child: Child): boolean =>
+  streamsOf(child.spec.output).some((stream) => {
+    const gap = readGap(child.folder, stream);
+    return wantedGap(streamSize(child.folder, stream, gap), boundOf(child), gap) !== null;
+  });
+
+const bounding = new WeakMap<Child, Promise<void>>();
+
+/** Brings the streams of a process under their bound; calls meanwhile share the work. What cannot be done is tried at the next call. */
+export const boundOutput = (child: Child): Promise<void> => {
+  const work = bounding.get(child) ?? boundStreams(child).catch(() => undefined).finally(() => bounding.delete(child));
+  bounding.set(child, work);
+  return work;
+};
+
+const boundStreams = async (child: Child): Promise<void> => {
+  for (const stream of streamsOf(child.spec.output)) await boundStream(child.folder, stream, boundOf(child), child.tree);
+};
+
+const boundStream = async (folder: ProcessFolder, stream: StreamName, boundBytes: number, tree: Tree): Promise<void> => {
+  const gap = readGap(folder, stream);
+  const wanted = wantedGap(streamSize(folder, stream, gap), boundBytes, gap);
+  if (!wanted || wanted.to <= gap.to) return;
+  if (gap.shift === 0 && (await canPunch())) return punch(folder, stream, gap, wanted);
+  await compact(folder, stream, gap, { wanted, tree });
+};
+
+const writeGap = (folder: ProcessFolder, stream: StreamName, gap: Gap): void => {
+  const path = gapPath(folder, stream);
+  writeFileSync(`${path}.new`, JSON.stringify(gap), { mode: 0o600 });
+  renameSync(`${path}.new`, path);
+};
+
+const punch = async (folder: ProcessFolder, stream: StreamName, gap: Gap, wanted: { from: number; to: number }): Promise<void> => {
+  writeGap(folder, stream, { ...wanted, shift: 0 });
+  const from = gap.to > gap.from ? gap.to : wanted.from;
+  const range = ["--offset", String(from), "--length", String(wanted.to - from)];
+  const done = await execa("fallocate", ["--punch-hole", "--keep-size", ...range, streamPath(folder, stream)], { timeout: 30_000, reject: false });
+  if (done.failed) punching = Promise.resolve(false);
+};
+
+let punching: Promise<boolean> | undefined;
+/** Whether the tool is there; a file system that refuses is learnt at the first punch. */
+const canPunch = (): Promise<boolean> => (punching ??= execa("fallocate", ["--version"], { timeout: 5000, reject: false }).then((done) => !done.failed));
+
+const compact = async (folder: ProcessFolder, stream: StreamName, gap: Gap, how: { wanted: { from: number; to: number }; tree: Tree }): Promise<void> => {
+  signalTree(how.tree, "SIGSTOP");
+  try {
+    await allStopped(how.tree);
+    moveTail(folder, stream, gap, how.wanted);
+  } finally {
+    signalTree(how.tree, "SIGCONT");
+  }
+};
+
+/** A stop takes effect when the process next leaves the kernel; until then it may still append. */
+const allStopped = async (tree: Tree): Promise<void> => {
+  const deadline = performance.now() + 1000;
+  while (performance.now() < deadline && membersOf(tree).some((member) => !"Tt".includes(procEntry(member.pid)?.state ?? "T"))) await sleep(1);
+};
+
+const moveTail = (folder: ProcessFolder, stream: StreamName, gap: Gap, wanted: { from: number; to: number }): void => {
+  const size = streamSize(folder, stream, gap);
+  const fd = openSync(streamPath(folder, stream), "r+");
+  try {
+    const tail = Buffer.alloc(1024 * 1024);
+    let moved = 0;
+    for (let at = wanted.to; at < size; at += tail.length) {
+      const length = readSync(fd, tail, 0, Math.min(tail.length, size - at), at - gap.shift);
+      writeSync(fd, tail, 0, length, wanted.from + moved);
+      moved += length;
+    }
+    writeGap(folder, stream, { ...wanted, shift: wanted.to - wanted.from });
+    ftruncateSync(fd, wanted.from + moved);
+  } finally {
+    closeSync(fd);
+  }
+};

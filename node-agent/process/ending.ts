@@ -1,0 +1,45 @@
+import { constants } from "node:os";
+import { signalNames } from "#shared/api/process.ts";
+import type { EndReason, FinalStatus } from "#shared/process-state.ts";
+import type { EndIntent, Intent } from "./intents.ts";
+
+/** How a process ended, as it is reported. */
+export type Ending = { status: FinalStatus; reason: EndReason | null; detail: string | null; exitCode: number | null; signal: string | null };
+
+/** By number; of two names for one number (ABRT and IOT) the one the API knows. */
+const signalName = new Map(signalNames.map((name) => [constants.signals[`SIG${name}`], name]));
+
+/**
+ * Tells a death by signal from an exit code. A shell reports both as 128+n, but announces only the death (`announced`).
+ * It announces neither INT nor PIPE: 130 is the signal only when Drover sent INT, else 130 and 141 are codes.
+ */
+export const decodeExit = (code: number, announced: boolean, sent: ReadonlySet<string>): { exitCode: number | null; signal: string | null } => {
+  const signal = code > 128 ? signalName.get(code - 128) : undefined;
+  const died = signal !== undefined && (announced || ((signal === "INT" || signal === "PIPE") && sent.has(signal)));
+  return died ? { exitCode: null, signal } : { exitCode: code, signal: null };
+};
+
+/** The ending from what the wrapper wrote and what Drover did. */
+export const endingOf = (exit: { code: number; announced: boolean }, intents: Intent[]): Ending => {
+  const sent = new Set(intents.flatMap((intent) => (intent.kind === "signal" ? [intent.signal] : [])));
+  const result = decodeExit(exit.code, exit.announced, sent);
+  const end = firstEnd(intents);
+  if (end) return { ...result, status: end.status === "canceled" ? "killed" : end.status, reason: end.reason, detail: null };
+  if (result.signal !== null && sent.has(result.signal)) return { ...result, status: "killed", reason: "signal", detail: null };
+  return { ...result, status: "exited", reason: null, detail: null };
+};
+
+/** The ending of a process whose wrapper left no ending: by the intent that killed it, else its fate is unknown. */
+export const endingWithoutRecord = (intents: Intent[]): Ending => {
+  const end = firstEnd(intents);
+  if (end) return unknownBy(end);
+  return { status: "lost", reason: "wrapper_killed", detail: "the shell that waited for the command was killed", exitCode: null, signal: null };
+};
+
+const unknownBy = (end: EndIntent): Ending => ({ status: end.status, reason: end.reason, detail: null, exitCode: null, signal: null });
+
+export const firstEnd = (intents: Intent[]): EndIntent | undefined => intents.find((intent) => intent.kind === "end");
+
+export const rebooted: Ending = { status: "lost", reason: "node_rebooted", detail: "the machine was started anew", exitCode: null, signal: null };
+export const canceled: Ending = { status: "canceled", reason: "stopped", detail: null, exitCode: null, signal: null };
+export const failed = (reason: EndReason, detail: string): Ending => ({ status: "failed", reason, detail, exitCode: null, signal: null });

@@ -1,0 +1,76 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, openSync, writeFileSync } from "node:fs";
+import { shellQuote } from "#shared/shell-quote.ts";
+import type { Launch } from "#shared/link/launch.ts";
+import { type ProcessFolder, streamPath } from "./folder.ts";
+import { createRecord, type Spec } from "./record.ts";
+
+/**
+ * How a command is started so that nothing that happens to the agent can touch it.
+ *
+ * The agent writes a launch script and runs it with /bin/sh in a session of its own. That shell is the wrapper: the parent
+ * that matters. It has stdout (1) and the command's stderr (4) open on files, the run record on 3, and its own stderr (2)
+ * on the file `why`. It writes who it is, forks the command's process, waits for it and writes the ending.
+ *
+ * - The wrapper traps signals with a handler, not with '': a handler is reset in the child, so the command starts with
+ *   default signals while the wrapper outlives signals to its group.
+ * - The command's process closes 3 and makes itself a better victim for the kernel's memory killer than the agent.
+ * - A shell announces the death of a foreground process by signal on its own stderr (KILL, TERM, HUP, SEGV, USR1 …;
+ *   not INT and PIPE), but says nothing of `exit 137`. So `why` is empty exactly when a code above 128 is a code.
+ * - The ending is one write of one line.
+ */
+const opening = `trap : HUP INT QUIT TERM USR1 USR2 PIPE ALRM XCPU XFSZ VTALRM PROF
+read -r u s </proc/uptime; read -r s </proc/self/stat
+echo "start $u $s" >&3
+`;
+const closing = (pipe: boolean) => `c=$?
+${pipe ? "{ kill $k; wait $k; } 2>/dev/null\n" : ""}read -r u s </proc/uptime
+times >&3
+echo "exit $c $u end" >&3
+`;
+const asLeader = `read -r s </proc/self/stat; echo "leader $s" >&3
+exec 2>&4 3>&- 4>&-
+{ echo 500 >/proc/self/oom_score_adj; } 2>/dev/null
+`;
+
+/** A longer text goes by file: one argument over 128 KiB is refused by the kernel. */
+const longestArgument = 100_000;
+
+/** The script that becomes the wrapper. `dir` is the process's folder as the shell sees it. */
+export const launchScript = (launch: Launch, folder: ProcessFolder): string => {
+  const input = shellQuote(folder.in);
+  const keeper = `mkfifo -m 600 ${input}\nsleep 2147483647 >${input} 3>&- 4>&- 2>/dev/null &\nk=$!; echo "keeper $k" >&3\n`;
+  const pipe = launch.stdin === "pipe";
+  return `${opening}${pipe ? keeper : ""}(\n${pipe ? `exec <${input}\n` : ""}${asLeader}${execLine(launch, folder)}\n)\n${closing(pipe)}`;
+};
+
+const execLine = (launch: Launch, folder: ProcessFolder): string => {
+  const nice = launch.nice === null ? [] : ["nice", "-n", String(launch.nice)];
+  return `exec ${[...nice, ...programOf(launch, folder)].map(shellQuote).join(" ")}`;
+};
+
+const programOf = (launch: Launch, folder: ProcessFolder): string[] => {
+  if (launch.argv) return launch.argv;
+  const text = launch.command ?? "";
+  return text.length > longestArgument ? [launch.shell, folder.cmd] : [launch.shell, "-c", text];
+};
+
+/** Writes the files of a start and spawns the wrapper. Throws what the system says when that fails. */
+export const launchWrapper = (launch: Launch, folder: ProcessFolder, how: { spec: Spec; env: Record<string, string>; shell: string }): ChildProcess => {
+  const fds: number[] = [];
+  const opened = (fd: number): number => (fds.push(fd), fd);
+  try {
+    if (launch.command !== null && launch.command.length > longestArgument) writeFileSync(folder.cmd, launch.command, { mode: 0o600 });
+    if (typeof launch.stdin === "object") writeFileSync(folder.in, launch.stdin.text, { mode: 0o600 });
+    writeFileSync(folder.go, launchScript(launch, folder), { mode: 0o600 });
+    const record = opened(createRecord(folder, how.spec));
+    const append = (path: string) => opened(openSync(path, "a", 0o600));
+    const out = append(streamPath(folder, "merged"));
+    const err = launch.output === "split" ? append(streamPath(folder, "stderr")) : out;
+    const input = typeof launch.stdin === "object" ? opened(openSync(folder.in, "r")) : "ignore";
+    const stdio = [input, out, append(folder.why), record, err] as const;
+    return spawn(how.shell, [folder.go], { cwd: how.spec.cwd, env: how.env, detached: true, stdio: [...stdio] });
+  } finally {
+    for (const fd of fds) closeSync(fd);
+  }
+};

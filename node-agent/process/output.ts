@@ -1,0 +1,103 @@
+import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import type { StreamName } from "#shared/api/process.ts";
+import { snapshotBytes } from "#shared/link/limits.ts";
+import { gapPath, type ProcessFolder, streamPath } from "./folder.ts";
+
+/**
+ * The recorded bytes of one stream. Offsets are absolute: byte n is the nth byte the command wrote, whatever is still kept.
+ * A bounded log has one gap [from, to): those bytes are gone. With a punching fallocate the file keeps its length and
+ * `shift` is 0; without, the tail was moved forward over the gap and lies `shift` bytes before its offset.
+ * A gap's file is replaced by rename, so a reader sees the old gap or the new one.
+ */
+export type Gap = { from: number; to: number; shift: number };
+export const noGap: Gap = { from: 0, to: 0, shift: 0 };
+
+export const readGap = (folder: ProcessFolder, stream: StreamName): Gap => {
+  try {
+    return JSON.parse(readFileSync(gapPath(folder, stream), "utf8")) as Gap;
+  } catch {
+    // No gap file: everything is kept.
+    return noGap;
+  }
+};
+
+/** How many bytes were written to the stream so far. */
+export const streamSize = (folder: ProcessFolder, stream: StreamName, gap = readGap(folder, stream)): number =>
+  (statSync(streamPath(folder, stream), { throwIfNoEntry: false })?.size ?? 0) + gap.shift;
+
+export type Piece = { from: number; to: number; bytes: Uint8Array };
+export type Range = { from: number; to: number };
+
+/** The kept parts of a range, in order; what lies in the gap is left out. */
+export const keptRanges = (range: Range, gap: Gap): Range[] => {
+  if (gap.from === gap.to) return range.from < range.to ? [range] : [];
+  const before = { from: range.from, to: Math.min(range.to, gap.from) };
+  const after = { from: Math.max(range.from, gap.to), to: range.to };
+  return [before, after].filter((part) => part.from < part.to);
+};
+
+const position = (offset: number, gap: Gap): number => (offset >= gap.to ? offset - gap.shift : offset);
+
+/** Reads the kept bytes of [from, to), at most what is written; the caller bounds the size. */
+export const readRange = async (folder: ProcessFolder, stream: StreamName, range: Range): Promise<Piece[]> => {
+  const file = await open(streamPath(folder, stream), "r");
+  try {
+    for (;;) {
+      const gap = readGap(folder, stream);
+      const pieces: Piece[] = [];
+      for (const part of keptRanges(range, gap)) pieces.push(...(await readPiece(file, part, gap)));
+      // The log was shortened between the look at the gap and the read: what was read may lie elsewhere now.
+      if (readGap(folder, stream).shift === gap.shift) return pieces;
+    }
+  } finally {
+    await file.close();
+  }
+};
+
+const readPiece = async (file: FileHandle, part: Range, gap: Gap): Promise<Piece[]> => {
+  const length = part.to - part.from;
+  const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(length), 0, length, position(part.from, gap));
+  return bytesRead === 0 ? [] : [{ from: part.from, to: part.from + bytesRead, bytes: buffer.subarray(0, bytesRead) }];
+};
+
+export type HeadTail = { head: Uint8Array; tail: Uint8Array; totalBytes: number; lines: number | null };
+
+/** Above this size lines are not counted. */
+const countLinesBelow = 1024 * 1024;
+
+/** First and last bytes of a stream as kept in the database, with its size; small streams are read whole and their lines counted. */
+export const headTail = (folder: ProcessFolder, stream: StreamName, maxBytes = snapshotBytes): HeadTail => {
+  const gap = readGap(folder, stream);
+  const totalBytes = streamSize(folder, stream, gap);
+  if (totalBytes === 0) return { head: empty, tail: empty, totalBytes, lines: 0 };
+  const fd = openSync(streamPath(folder, stream), "r");
+  try {
+    const read = (from: number, to: number) => readAt(fd, position(from, gap), to - from);
+    const head = read(0, Math.min(maxBytes, totalBytes));
+    const tail = read(Math.max(head.length, totalBytes - maxBytes), totalBytes);
+    const lines = totalBytes <= countLinesBelow ? linesOf(totalBytes <= 2 * maxBytes ? [head, tail] : [read(0, totalBytes)]) : null;
+    return { head, tail, totalBytes, lines };
+  } finally {
+    closeSync(fd);
+  }
+};
+
+const empty = new Uint8Array(0);
+
+const readAt = (fd: number, at: number, length: number): Uint8Array => {
+  if (length <= 0) return empty;
+  const buffer = Buffer.allocUnsafe(length);
+  return buffer.subarray(0, readSync(fd, buffer, 0, length, at));
+};
+
+/** Lines as an editor counts them: a last line without a newline is one too. */
+const linesOf = (parts: Uint8Array[]): number => {
+  let lines = 0;
+  let last = 10;
+  for (const part of parts) {
+    for (let i = part.indexOf(10); i >= 0; i = part.indexOf(10, i + 1)) lines++;
+    last = part.at(-1) ?? last;
+  }
+  return last === 10 ? lines : lines + 1;
+};

@@ -1,0 +1,92 @@
+import { allPids, type ProcEntry, type ProcTable, scanProcs, tagOf, ticksPerSecond } from "./proc-table.ts";
+import type { Identity } from "./record.ts";
+
+/**
+ * Which processes belong to a command. No single sign finds them all: a child may leave the group, the session, its parent
+ * or its environment. So members are those with the tag in the environment, those in the wrapper's group or session, and
+ * the descendants of all these; and whoever was once seen as a member stays one (by pid and birth), since signs get lost
+ * on the way (a parent dies, an environment is cleared).
+ *
+ * The wrapper's pid names its group and session only while the wrapper or a member in them lives: after that the pid may
+ * be somebody else's. `rooted` says whether that chain is unbroken.
+ */
+export type Tree = {
+  id: string;
+  /** Leads the session and group, waits for the command; no member itself. */
+  wrapper: Identity | null;
+  /** Holds stdin open; no member either. */
+  keeperPid: number | null;
+  rooted: boolean;
+  /** Pid → birth of the members at the last look. */
+  seen: Map<number, number>;
+};
+
+export const newTree = (id: string): Tree => ({ id, wrapper: null, keeperPid: null, rooted: true, seen: new Map() });
+
+/** Members alive now. What is found is remembered, what is gone is forgotten. */
+export const membersOf = (tree: Tree, table: ProcTable = scanProcs()): ProcEntry[] => {
+  const signed = table.entries.filter((entry) => isSeen(tree, entry) || knownTag(entry, table.atTicks) === tree.id);
+  const wrapperLives = table.entries.some((entry) => isWrapper(tree, entry));
+  tree.rooted = wrapperLives || (tree.rooted && tree.seen.size === 0) || signed.some((entry) => inRoot(tree, entry));
+  const members = withDescendants([...signed, ...table.entries.filter((entry) => tree.rooted && inRoot(tree, entry))], table);
+  for (const pid of [tree.wrapper?.pid, tree.keeperPid, process.pid]) if (pid) members.delete(pid);
+  tree.seen = new Map([...members.values()].map((entry) => [entry.pid, entry.startTicks]));
+  if (!wrapperLives && tree.seen.size === 0) tree.rooted = false;
+  return [...members.values()];
+};
+
+const isSeen = (tree: Tree, entry: ProcEntry): boolean => tree.seen.get(entry.pid) === entry.startTicks;
+const isWrapper = (tree: Tree, entry: ProcEntry): boolean => entry.pid === tree.wrapper?.pid && entry.startTicks === tree.wrapper.startTicks;
+const inRoot = (tree: Tree, entry: ProcEntry): boolean =>
+  tree.wrapper !== null && entry.startTicks >= tree.wrapper.startTicks && (entry.group === tree.wrapper.pid || entry.session === tree.wrapper.pid);
+
+const withDescendants = (roots: ProcEntry[], table: ProcTable): Map<number, ProcEntry> => {
+  const members = new Map(roots.map((entry) => [entry.pid, entry]));
+  const children = Map.groupBy(table.entries, (entry) => entry.ppid);
+  const open = [...roots];
+  for (let parent = open.pop(); parent; parent = open.pop()) {
+    for (const child of children.get(parent.pid) ?? []) {
+      if (members.has(child.pid)) continue;
+      members.set(child.pid, child);
+      open.push(child);
+    }
+  }
+  return members;
+};
+
+/**
+ * Tags by pid and birth. A tag that was found holds; that there is none is believed only of processes older than 2 s,
+ * since a younger one may be between fork and exec.
+ */
+const tags = new Map<number, { startTicks: number; tag: string | undefined }>();
+const maxTags = 20_000;
+
+const knownTag = (entry: ProcEntry, atTicks: number): string | undefined => {
+  const known = tags.get(entry.pid);
+  if (known?.startTicks === entry.startTicks) return known.tag;
+  const tag = tagOf(entry.pid);
+  if (tags.size >= maxTags) tags.clear();
+  if (tag !== undefined || atTicks - entry.startTicks > 2 * ticksPerSecond) tags.set(entry.pid, { startTicks: entry.startTicks, tag });
+  return tag;
+};
+
+/**
+ * Whether anything may live on after the leader, cheaply: somebody in the wrapper's group, or a process with a higher pid
+ * that carries the tag. (One with a lower pid, where pids began anew, is found by the next full look.)
+ */
+export const mayHaveMembers = (tree: Tree): boolean => {
+  const root = tree.wrapper?.pid;
+  if (root === undefined) return false;
+  return groupLives(root) || allPids().some((pid) => pid > root && pid !== tree.keeperPid && tagOf(pid) === tree.id);
+};
+
+const groupLives = (group: number): boolean => {
+  // Never 0 or 1: those would be the agent's own group, or everybody.
+  if (group <= 1) return false;
+  try {
+    process.kill(-group, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+};

@@ -1,0 +1,164 @@
+import { spawn } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { Bench, eventually, newMark, pidsWith } from "../../support/engine.ts";
+
+const newBench = (): Bench => {
+  const bench = new Bench();
+  onTestFinished(() => bench.close());
+  return bench;
+};
+
+describe("an agent that starts again", () => {
+  it("adopts what runs, keeps its pid, and reports its true ending", async () => {
+    const bench = newBench();
+    const id = bench.start("echo one; sleep 1; echo two; exit 5");
+    const { pid } = await bench.running(id);
+    await bench.restart();
+    expect(bench.supervisor.inventory()).toMatchObject([{ id, status: "running" }]);
+    expect(await bench.final(id)).toMatchObject({ status: "exited", exitCode: 5, pid });
+    expect(await bench.text(id)).toBe("one\ntwo\n");
+  });
+
+  it("reports what ended while nobody watched, with revisions that go on growing", async () => {
+    const bench = newBench();
+    const id = bench.start("sleep 0.3; echo done; kill -9 $$");
+    const before = await bench.running(id);
+    await bench.supervisor.close({ stopProcesses: false });
+    await eventually(() => readFileSync(join(bench.dir, "procs", id, "run"), "latin1").includes(" end"));
+    await bench.restart();
+    const ended = await bench.final(id);
+    expect(ended).toMatchObject({ status: "exited", signal: "KILL", exitCode: null, totalBytes: 5 });
+    expect(ended.revision).toBeGreaterThan(before.revision);
+  });
+
+  it("holds a limit that ran on meanwhile", async () => {
+    const bench = newBench();
+    const id = bench.start("sleep 60", { timeoutMs: 1500 });
+    await bench.running(id);
+    await bench.restart();
+    const ended = await bench.final(id);
+    expect(ended).toMatchObject({ status: "timed_out", reason: "hard_timeout" });
+    expect(ended.durationMs).toBeLessThan(4000);
+  });
+
+  it("goes on with a kill it had begun", async () => {
+    const bench = newBench();
+    const mark = newMark();
+    const id = bench.start(`trap '' TERM; while :; do sleep ${mark}; done`);
+    await bench.running(id);
+    bench.supervisor.stop(id, { graceMs: 400, reason: "stopped" });
+    await bench.restart();
+    expect(await bench.final(id)).toMatchObject({ status: "killed", reason: "stopped" });
+    expect(pidsWith(mark)).toEqual([]);
+  });
+
+  it("says that the fate is unknown when the waiting shell was killed, and leaves nothing of it", async () => {
+    const bench = newBench();
+    const mark = newMark();
+    const id = bench.start(`setsid sleep ${mark} & sleep ${mark}`);
+    await bench.running(id);
+    await eventually(() => pidsWith(`sleep\0${mark}`).length === 2);
+    await bench.supervisor.close({ stopProcesses: false });
+    for (const pid of pidsWith(join(id, "go"))) process.kill(pid, "SIGKILL");
+    await bench.restart();
+    expect(await bench.final(id)).toMatchObject({ status: "lost", reason: "wrapper_killed", exitCode: null, signal: null });
+    expect(pidsWith(mark)).toEqual([]);
+  });
+
+  it("says so too when the waiting shell is killed while it watches", async () => {
+    const bench = newBench();
+    const mark = newMark();
+    const id = bench.start(`sleep ${mark}`);
+    await bench.running(id);
+    for (const pid of pidsWith(join(id, "go"))) process.kill(pid, "SIGKILL");
+    expect(await bench.final(id)).toMatchObject({ status: "lost", reason: "wrapper_killed" });
+    expect(pidsWith(mark)).toEqual([]);
+  });
+
+  it("calls what ran before a reboot lost, but not what had ended", async () => {
+    const bench = newBench();
+    const running = bench.start("sleep 60");
+    const ended = bench.start("sleep 0.1; exit 3");
+    await bench.running(running);
+    await bench.supervisor.close({ stopProcesses: false });
+    await eventually(() => readFileSync(join(bench.dir, "procs", ended, "run"), "latin1").includes(" end"));
+    await bench.restart({ bootId: "another boot" });
+    expect(await bench.final(running)).toMatchObject({ status: "lost", reason: "node_rebooted", startedAgeMs: null });
+    expect(await bench.final(ended)).toMatchObject({ status: "exited", exitCode: 3, startedAgeMs: null });
+    for (const pid of pidsWith(running)) process.kill(pid, "SIGKILL");
+  });
+
+  it("never mistakes another process for its own by the pid alone", async () => {
+    const bench = newBench();
+    const bystander = spawn("sleep", ["60"], { stdio: "ignore" });
+    onTestFinished(() => void bystander.kill("SIGKILL"));
+    const id = bench.start("sleep 60");
+    const { pid } = await bench.running(id);
+    await bench.supervisor.close({ stopProcesses: false });
+    for (const own of pidsWith(id)) process.kill(own, "SIGKILL");
+    const path = join(bench.dir, "procs", id, "run");
+    const record = readFileSync(path, "latin1");
+    const wrapper = /start \S+ (\d+)/.exec(record)?.[1] ?? "";
+    writeFileSync(path, record.replaceAll(`leader ${pid} `, `leader ${bystander.pid} `).replaceAll(` ${wrapper} (`, ` ${bystander.pid} (`), "latin1");
+    await bench.restart();
+    expect(await bench.final(id)).toMatchObject({ status: "lost" });
+    expect(bystander.exitCode ?? bystander.signalCode).toBeNull();
+  });
+
+  it("gives up a claim that was never started, so that the start may come again", async () => {
+    const bench = newBench();
+    const id = "proc_00000000000000000000000002";
+    mkdirSync(join(bench.dir, "procs", id));
+    await bench.restart();
+    expect(bench.supervisor.inventory()).toEqual([]);
+    bench.supervisor.start({ ...(await import("../../support/engine.ts")).launchOf("echo again"), id });
+    expect(await bench.final(id)).toMatchObject({ exitCode: 0, totalBytes: 6 });
+  });
+
+  it("runs a start once, however often it comes", async () => {
+    const bench = newBench();
+    const mark = newMark();
+    const { launchOf } = await import("../../support/engine.ts");
+    const launch = launchOf(`echo x >> ${bench.dir.replaceAll(" ", "\\ ")}/${mark}; sleep 0.3`);
+    bench.supervisor.start(launch);
+    bench.supervisor.start(launch);
+    await bench.running(launch.id);
+    await bench.restart();
+    bench.supervisor.start(launch);
+    await bench.final(launch.id);
+    bench.acknowledge(launch.id);
+    bench.supervisor.start(launch);
+    await bench.until(launch.id, (report) => report.status === "exited");
+    expect(readFileSync(join(bench.dir, mark), "utf8")).toBe("x\n");
+  });
+
+  it("reports an ending until it is stored, then only when asked", async () => {
+    const bench = newBench();
+    const ended = await bench.run("echo hi");
+    await bench.restart();
+    expect(bench.supervisor.inventory()).toMatchObject([{ id: ended.id, status: "exited" }]);
+    expect(bench.latest(ended.id)?.snapshots[0]?.head).toBe(Buffer.from("hi\n").toString("base64"));
+    bench.acknowledge(ended.id);
+    expect(bench.supervisor.inventory()).toEqual([]);
+    await bench.restart();
+    expect(bench.supervisor.inventory()).toEqual([]);
+    expect(await bench.text(ended.id)).toBe("hi\n");
+    bench.supervisor.forget([ended.id]);
+    await expect(bench.text(ended.id)).rejects.toThrow("keeps no output");
+  });
+
+  it("still knows the survivors of an ended process", async () => {
+    const bench = newBench();
+    const mark = newMark();
+    const ended = await bench.run(`sleep ${mark} & exit 0`);
+    expect(ended.survivors).toHaveLength(1);
+    bench.acknowledge(ended.id);
+    await bench.restart();
+    expect(await bench.until(ended.id, (report) => report.survivors.length === 1)).toMatchObject({ status: "exited" });
+    bench.supervisor.stop(ended.id, { graceMs: 0, reason: "stopped" });
+    await bench.until(ended.id, (report) => report.survivors.length === 0);
+    expect(pidsWith(mark)).toEqual([]);
+  });
+});
