@@ -1,0 +1,59 @@
+import type { Command } from "commander";
+import { environment, limit, pair, duration, count } from "./options.ts";
+import { whatToRun } from "./what-to-run.ts";
+
+export type LaunchOptions = {
+  node?: string;
+  command?: string;
+  cwd?: string;
+  env?: Record<string, string>;
+  shell?: string;
+  timeout?: number;
+  idleTimeout?: number;
+  grace?: number;
+  key?: string;
+  label?: Record<string, string>;
+  nice?: number;
+  outputLimit?: number;
+  queue?: boolean;
+  keepDescendants: boolean;
+};
+
+/** What `exec` and `run` can say of a process. */
+export const withLaunch = (command: Command): Command =>
+  command
+    .argument("[words...]", "the program and its arguments, after --")
+    .passThroughOptions()
+    .option("-n, --node <node>", "where to run it (may be left out while there is one node only)")
+    .option("-c, --command <text>", "text for a shell, instead of words")
+    .option("--cwd <folder>", "the folder to run it in, an absolute path")
+    .option("-e, --env <name=value>", "set in its environment; a bare NAME is copied from here (repeatable)", environment)
+    .option("--shell <shell>", "what runs the text of -c (sh)")
+    .option("--timeout <duration>", "end it after this time", limit)
+    .option("--idle-timeout <duration>", "end it when it does nothing for this long", limit)
+    .option("--grace <duration>", "what it gets between TERM and KILL (5s)", duration)
+    .option("--key <key>", "start it once only: the same key finds the same process again")
+    .option("--label <name=value>", "a label to find it by (repeatable)", pair)
+    .option("--nice <n>", "its priority, -20 to 19", Number)
+    .option("--output-limit <bytes>", "end it when it has written more than this", count)
+    .option("--queue", "wait for the node if it is offline, instead of failing")
+    .option("--no-keep-descendants", "sweep what it leaves behind when it ends");
+
+/** The body of a start, without the node and stdin. */
+export function launchBody(words: string[], options: LaunchOptions): Record<string, unknown> {
+  return {
+    ...whatToRun(words, options.command),
+    cwd: options.cwd,
+    env: options.env,
+    shell: options.shell,
+    timeoutMs: options.timeout,
+    idleTimeoutMs: options.idleTimeout,
+    graceMs: options.grace,
+    key: options.key,
+    labels: options.label,
+    nice: options.nice,
+    limits: options.outputLimit === undefined ? undefined : { outputBytes: options.outputLimit },
+    ifOffline: options.queue ? "queue" : undefined,
+    keepDescendants: options.keepDescendants,
+  };
+}
