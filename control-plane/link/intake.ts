@@ -35,7 +35,8 @@ export class Intake {
   readonly #needs: IntakeNeeds;
   readonly #waiting = new Map<string, ProcessReport>();
   #waitingBytes = 0;
-  #storing: Promise<void> | undefined;
+  #storing = false;
+  #stopped = Promise.resolve();
 
   constructor(needs: IntakeNeeds) {
     this.#needs = needs;
@@ -51,7 +52,7 @@ export class Intake {
 
   /** Stores what still waits, trying once: the session is over. */
   async finish(): Promise<void> {
-    await this.#storing;
+    await this.#stopped;
     try {
       while (this.#waiting.size > 0 && this.#needs.current()) await this.#store(this.#batch());
     } catch (error) {
@@ -60,9 +61,9 @@ export class Intake {
   }
 
   #start(): void {
-    this.#storing ??= this.#storeAll().finally(() => {
-      this.#storing = undefined;
-    });
+    if (this.#storing) return;
+    this.#storing = true;
+    this.#stopped = this.#storeAll();
   }
 
   async #storeAll(): Promise<void> {
@@ -80,6 +81,8 @@ export class Intake {
         wait = Math.min(wait * 2, pauses.longest);
       }
     }
+    // In the same step that finds nothing waiting: a report that comes after it starts anew.
+    this.#storing = false;
   }
 
   async #store(batch: ProcessReport[]): Promise<void> {

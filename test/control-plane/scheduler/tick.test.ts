@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { tick } from "../../../control-plane/scheduler/tick.ts";
+import { startTicker } from "../../../control-plane/scheduler/ticker.ts";
+import { exited } from "../link/far-end.ts";
+import { openRig, type Rig } from "../link/rig.ts";
+
+const second = 1000;
+
+describe("a tick", () => {
+  let rig: Rig;
+  beforeAll(async () => {
+    rig = await openRig();
+  });
+  beforeEach(() => {
+    rig.clock.aheadMs = 0;
+  });
+  afterAll(() => rig.close());
+
+  const longAgo = new Date(0);
+  const tickAfter = (ms: number, since = longAgo) => {
+    rig.clock.aheadMs = ms;
+    return tick(rig.needs, { since, prunedAt: null });
+  };
+  const row = (id: string) => rig.store.processes.get(id);
+
+  it("loses a start that its node did not confirm in 30 s, tells the node to stop it, and does so once", async () => {
+    const node = await rig.node();
+    const agent = await rig.online(node.id);
+    await expect.poll(() => rig.hub.free(node.id)).toBeGreaterThan(0);
+    const start = await rig.start(node.id);
+    rig.hub.start(node.id, start.launch);
+    await tickAfter(29 * second);
+    expect(await row(start.id)).toMatchObject({ status: "starting" });
+    await tickAfter(31 * second);
+    await tickAfter(32 * second);
+    expect(await row(start.id)).toMatchObject({ status: "lost", reason: "unconfirmed" });
+    expect(agent.all("stop")).toMatchObject([{ id: start.id }]);
+  });
+
+  it("leaves alone what the node has confirmed", async () => {
+    const node = await rig.node();
+    const agent = await rig.online(node.id);
+    await expect.poll(() => rig.hub.free(node.id)).toBeGreaterThan(0);
+    const start = await rig.start(node.id);
+    rig.hub.start(node.id, start.launch);
+    agent.say({ type: "accepted", id: start.id });
+    await tickAfter(60 * second);
+    expect(await row(start.id)).toMatchObject({ status: "starting" });
+    agent.cut();
+    await tickAfter(61 * second);
+    expect(await row(start.id)).toMatchObject({ status: "starting" });
+  });
+
+  it("lets a start wait for its node that may, and loses one that may not", async () => {
+    const node = await rig.node();
+    const [may, mayNot] = [await rig.start(node.id, { ifOffline: "queue" }), await rig.start(node.id)];
+    await tickAfter(31 * second);
+    expect(await row(may.id)).toMatchObject({ status: "queued" });
+    expect(await row(mayNot.id)).toMatchObject({ status: "lost", reason: "unconfirmed" });
+  });
+
+  it("sends a start that was stored and never pushed to its live node", async () => {
+    const node = await rig.node();
+    const agent = await rig.online(node.id);
+    await expect.poll(() => rig.hub.free(node.id)).toBeGreaterThan(0);
+    const start = await rig.start(node.id, { ifOffline: "queue" });
+    await tickAfter(31 * second);
+    expect((await agent.next("start")).launch.id).toBe(start.id);
+  });
+
+  it("gives agents time to come back after the control plane began", async () => {
+    const node = await rig.node();
+    const start = await rig.start(node.id);
+    await tickAfter(31 * second, new Date());
+    expect(await row(start.id)).toMatchObject({ status: "starting" });
+  });
+
+  it("expires what was queued longer than it may", async () => {
+    const node = await rig.node();
+    const [may, mayNot] = [
+      await rig.start(node.id, { status: "queued", ifOffline: "queue", queueTtlMs: 40 * second }),
+      await rig.start(node.id, { status: "queued" }),
+    ];
+    await tickAfter(31 * second);
+    expect(await row(mayNot.id)).toMatchObject({ status: "expired", reason: "not_delivered" });
+    expect(await row(may.id)).toMatchObject({ status: "queued" });
+    await tickAfter(41 * second);
+    expect(await row(may.id)).toMatchObject({ status: "expired", reason: "queue_ttl" });
+  });
+
+  it("deletes ended processes past their retention, once an hour", async () => {
+    const node = await rig.node();
+    const start = await rig.start(node.id);
+    const agent = await rig.online(node.id, {
+      inventory: [{ id: start.id, status: "running", revision: 1 }],
+    });
+    agent.say({ type: "reports", reports: [exited(start.id)] });
+    await agent.next("acknowledge");
+    const state = await tickAfter(0);
+    rig.clock.aheadMs = rig.needs.config.retentionMs + second;
+    await tick(rig.needs, { ...state, prunedAt: rig.needs.now() });
+    expect(await row(start.id)).toBeDefined();
+    await tick(rig.needs, state);
+    expect(await row(start.id)).toBeUndefined();
+  });
+});
+
+describe("the ticker", () => {
+  it("goes on after a tick that failed, never overtakes itself, and waits for its last tick when it stops", async () => {
+    const rig = await openRig();
+    const ticks = { running: 0, most: 0, count: 0 };
+    const third = Promise.withResolvers<void>();
+    const expireQueued = async (): Promise<string[]> => {
+      ticks.count += 1;
+      ticks.running += 1;
+      ticks.most = Math.max(ticks.most, ticks.running);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      ticks.running -= 1;
+      if (ticks.count === 3) third.resolve();
+      if (ticks.count === 1) throw new Error("the database went");
+      return [];
+    };
+    const processes = { ...rig.store.processes, expireQueued };
+    const ticker = startTicker({ ...rig.needs, store: { ...rig.store, processes } }, 1);
+    await third.promise;
+    await ticker.stop();
+    expect(ticks).toMatchObject({ running: 0, most: 1 });
+    expect(rig.lines.filter((line) => line.event === "scheduler.tick_failed")).toHaveLength(1);
+    await rig.close();
+  });
+});
