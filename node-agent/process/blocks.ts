@@ -7,7 +7,12 @@ import { type Range, readGap, readRange } from "./output.ts";
  * the end of the range a block may end without a newline, and a line over 1 MiB comes in pieces that overlap, so that a
  * match of up to 64 KiB lies whole in one of them. `next` is where the following block begins.
  */
-export type Block = { from: number; bytes: Buffer; next: number; /** It begins inside the line that the block before it ended in. */ goesOn: boolean };
+export type Block = {
+  from: number;
+  bytes: Buffer;
+  next: number;
+  /** It begins inside the line that the block before it ended in. */ goesOn: boolean;
+};
 export type Stream = { folder: ProcessFolder; stream: StreamName };
 
 const readBytes = 256 * 1024;
@@ -25,11 +30,17 @@ export const blocksOf = async function* ({ folder, stream }: Stream, range: Rang
       const touches = piece.from === held.from + held.bytes.length;
       // What follows a gap does not go on with the line before it.
       if (!touches && held.bytes.length > 0) yield asBlock(held, held.bytes.length);
-      held = touches ? { ...held, bytes: Buffer.concat([held.bytes, piece.bytes]) } : { ...nothingFrom(piece.from), bytes: Buffer.from(piece.bytes) };
+      held = touches
+        ? { ...held, bytes: Buffer.concat([held.bytes, piece.bytes]) }
+        : { ...nothingFrom(piece.from), bytes: Buffer.from(piece.bytes) };
       const block = blockIn(held);
       if (!block) continue;
       yield block;
-      held = { from: block.next, bytes: held.bytes.subarray(block.next - held.from), goesOn: block.bytes.at(-1) !== 10 };
+      held = {
+        from: block.next,
+        bytes: held.bytes.subarray(block.next - held.from),
+        goesOn: block.bytes.at(-1) !== 10,
+      };
     }
     at = to;
   }
@@ -48,4 +59,9 @@ const blockIn = (held: Held): Block | null => {
   return { ...held, next: held.from + held.bytes.length - overlapBytes };
 };
 
-const asBlock = ({ from, bytes, goesOn }: Held, length: number): Block => ({ from, bytes: bytes.subarray(0, length), next: from + length, goesOn });
+const asBlock = ({ from, bytes, goesOn }: Held, length: number): Block => ({
+  from,
+  bytes: bytes.subarray(0, length),
+  next: from + length,
+  goesOn,
+});

@@ -12,7 +12,13 @@ type Variables = Record<string, string>;
 export type Account = { name: string; home: string; shell: string };
 
 const listed = new Set([
-  "PATH", "LANG", "TZ", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS",
+  "PATH",
+  "LANG",
+  "TZ",
+  "TMPDIR",
+  "SSL_CERT_FILE",
+  "SSL_CERT_DIR",
+  "NODE_EXTRA_CA_CERTS",
   ...["http_proxy", "https_proxy", "no_proxy", "all_proxy"].flatMap((name) => [name, name.toUpperCase()]),
 ]);
 const listedPrefixes = ["LC_", "XDG_"];
@@ -24,20 +30,32 @@ const systemPath = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
 /** Everything a command finds in its environment. */
 export const commandEnvironment = (given: {
-  base: Variables; request: Variables; process: { id: string; chatId: string | null; nodeName: string };
+  base: Variables;
+  request: Variables;
+  process: { id: string; chatId: string | null; nodeName: string };
 }): Variables => {
   const { id, chatId, nodeName } = given.process;
   const free = Object.entries({ ...given.base, ...given.request }).filter(([name]) => !reserved.has(name));
-  return { ...Object.fromEntries(free), DROVER_PROCESS_ID: id, ...(chatId === null ? {} : { DROVER_CHAT_ID: chatId }), DROVER_NODE: nodeName };
+  return {
+    ...Object.fromEntries(free),
+    DROVER_PROCESS_ID: id,
+    ...(chatId === null ? {} : { DROVER_CHAT_ID: chatId }),
+    DROVER_NODE: nodeName,
+  };
 };
 
 /** The login environment of the agent's user, captured at the first call; takes up to 5 s then, nothing later. */
-export const baseEnvironment = (): Promise<Variables> => (captured ??= captureBase(process.env, accountOf(process.env)));
+export const baseEnvironment = (): Promise<Variables> =>
+  (captured ??= captureBase(process.env, accountOf(process.env)));
 // A profile is run once for the life of the agent; this never rejects.
 let captured: Promise<Variables> | undefined;
 
 /** The environment that commands of this account start from, when the agent itself has `agent`. */
-export const captureBase = async (agent: NodeJS.ProcessEnv, account: Account, limitMs?: number): Promise<Variables> => {
+export const captureBase = async (
+  agent: NodeJS.ProcessEnv,
+  account: Account,
+  limitMs?: number,
+): Promise<Variables> => {
   const bare = bareEnvironment(agent, account);
   // A failed login leaves the agent's own allowed variables, with defaults where there are none.
   const login = await loginEnvironment({ shell: account.shell, env: bare }, limitMs).catch(() => null);
@@ -51,20 +69,32 @@ const bareEnvironment = (agent: NodeJS.ProcessEnv, account: Account): Variables 
   LANG: "C.UTF-8",
   ...pick(agent, isListed),
   PATH: joinPaths(withoutPackageFolders(agent["PATH"]), defaultPath.join(":"), systemPath.join(":")),
-  HOME: account.home, USER: account.name, LOGNAME: account.name, SHELL: account.shell, TERM: "dumb",
+  HOME: account.home,
+  USER: account.name,
+  LOGNAME: account.name,
+  SHELL: account.shell,
+  TERM: "dumb",
 });
 
-const isListed = (name: string): boolean => listed.has(name) || listedPrefixes.some((prefix) => name.startsWith(prefix));
+const isListed = (name: string): boolean =>
+  listed.has(name) || listedPrefixes.some((prefix) => name.startsWith(prefix));
 
 const pick = (all: NodeJS.ProcessEnv, wanted: (name: string) => boolean): Variables =>
-  Object.fromEntries(Object.entries(all).filter((entry): entry is [string, string] => wanted(entry[0]) && entry[1] !== undefined && entry[1] !== ""));
+  Object.fromEntries(
+    Object.entries(all).filter(
+      (entry): entry is [string, string] => wanted(entry[0]) && entry[1] !== undefined && entry[1] !== "",
+    ),
+  );
 
 const joinPaths = (...paths: (string | undefined)[]): string =>
   [...new Set(paths.flatMap((path) => path?.split(":") ?? []).filter((folder) => folder !== ""))].join(":");
 
 /** `npm start` puts the agent's own packages on its PATH: they are no commands of the user. */
 const withoutPackageFolders = (path: string | undefined): string =>
-  path?.split(":").filter((folder) => !/\/node_modules\/\.bin\/?$|\/node-gyp-bin\/?$/.test(folder)).join(":") ?? "";
+  path
+    ?.split(":")
+    .filter((folder) => !/\/node_modules\/\.bin\/?$|\/node-gyp-bin\/?$/.test(folder))
+    .join(":") ?? "";
 
 /** The account as the system knows it; an agent in a container may run as a user that has no entry. */
 export const accountOf = (agent: NodeJS.ProcessEnv): Account => {
@@ -73,7 +103,11 @@ export const accountOf = (agent: NodeJS.ProcessEnv): Account => {
     return { name: username, home: homedir, shell: usable(shell) };
   } catch {
     // No entry for this user id: what the agent was started with is all there is.
-    return { name: agent["USER"] ?? String(process.getuid?.() ?? "nobody"), home: agent["HOME"] ?? "/", shell: usable(agent["SHELL"]) };
+    return {
+      name: agent["USER"] ?? String(process.getuid?.() ?? "nobody"),
+      home: agent["HOME"] ?? "/",
+      shell: usable(agent["SHELL"]),
+    };
   }
 };
 

@@ -20,9 +20,16 @@ export const cutAround = (bytes: Buffer, line: Span, hit: Span): Span => {
 };
 
 /** Up to `count` lines before and after a line, as far as they lie within 32 KiB of it and no gap is between. */
-export const linesAround = async ({ folder, stream }: Stream, line: Span, count: number): Promise<{ before: string[]; after: string[] }> => {
+export const linesAround = async (
+  { folder, stream }: Stream,
+  line: Span,
+  count: number,
+): Promise<{ before: string[]; after: string[] }> => {
   if (count === 0) return { before: [], after: [] };
-  const pieces = await readRange(folder, stream, { from: Math.max(0, line.from - reachBytes), to: line.to + reachBytes });
+  const pieces = await readRange(folder, stream, {
+    from: Math.max(0, line.from - reachBytes),
+    to: line.to + reachBytes,
+  });
   const around = pieces.find((piece) => piece.from <= line.from && line.to <= piece.to);
   if (!around) return { before: [], after: [] };
   return {
@@ -32,7 +39,8 @@ export const linesAround = async ({ folder, stream }: Stream, line: Span, count:
 };
 
 // What does not touch the line by a newline is the rest of the same line, of which only a piece was searched.
-const linesBefore = (bytes: Uint8Array): string[] => (bytes.at(-1) === newline ? linesIn(bytes.subarray(0, -1)) : []);
+const linesBefore = (bytes: Uint8Array): string[] =>
+  bytes.at(-1) === newline ? linesIn(bytes.subarray(0, -1)) : [];
 
 const linesAfter = (bytes: Uint8Array): string[] => {
   if (bytes[0] !== newline || bytes.length === 1) return [];

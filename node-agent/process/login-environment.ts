@@ -13,7 +13,10 @@ const loginMs = 5000;
 const maxLoginBytes = 4 * 1024 * 1024;
 
 /** The variables that a login shell exports, or null when it fails or takes longer than `limitMs`. */
-export const loginEnvironment = async (login: Login, limitMs = loginMs): Promise<Record<string, string> | null> => {
+export const loginEnvironment = async (
+  login: Login,
+  limitMs = loginMs,
+): Promise<Record<string, string> | null> => {
   const mark = randomUUID();
   const [, between, after] = (await loginOutput(login, { mark, limitMs })).split(mark);
   return between === undefined || after === undefined ? null : variablesIn(between);
@@ -21,12 +24,22 @@ export const loginEnvironment = async (login: Login, limitMs = loginMs): Promise
 
 const scriptOf = (mark: string): string => `printf '%s\\0' ${mark}; /usr/bin/env -0; printf '%s' ${mark}`;
 
-const loginOutput = async (login: Login, { mark, limitMs }: { mark: string; limitMs: number }): Promise<string> => {
+const loginOutput = async (
+  login: Login,
+  { mark, limitMs }: { mark: string; limitMs: number },
+): Promise<string> => {
   const shell = execa(login.shell, ["-lc", scriptOf(mark)], {
-    env: login.env, extendEnv: false, cwd: existsSync(login.env["HOME"] ?? "") ? login.env["HOME"] : "/",
-    stdin: "ignore", stdout: "pipe", stderr: "ignore",
+    env: login.env,
+    extendEnv: false,
+    cwd: existsSync(login.env["HOME"] ?? "") ? login.env["HOME"] : "/",
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "ignore",
     // A session of its own: no terminal that a profile could ask something on, and a group to kill.
-    killDescendants: true, killSignal: "SIGKILL", buffer: false, reject: false,
+    killDescendants: true,
+    killSignal: "SIGKILL",
+    buffer: false,
+    reject: false,
   });
   const chunks: Buffer[] = [];
   const enough = Promise.withResolvers<void>();
@@ -55,7 +68,9 @@ const isWhole = (chunks: Buffer[], mark: string): boolean => {
 };
 
 const variablesIn = (text: string): Record<string, string> =>
-  Object.fromEntries(text.split("\0").flatMap((entry) => {
-    const equals = entry.indexOf("=");
-    return equals > 0 ? [[entry.slice(0, equals), entry.slice(equals + 1)]] : [];
-  }));
+  Object.fromEntries(
+    text.split("\0").flatMap((entry) => {
+      const equals = entry.indexOf("=");
+      return equals > 0 ? [[entry.slice(0, equals), entry.slice(equals + 1)]] : [];
+    }),
+  );

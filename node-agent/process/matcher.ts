@@ -8,7 +8,10 @@ export type Pattern = { text: string; regex: boolean };
 
 /** A matcher for the pattern, or what is wrong with it. */
 export const compilePattern = ({ text, regex }: Pattern): Matcher | { wrong: string } => {
-  if (!regex) return text.includes("\n") ? { wrong: "a pattern is searched within lines and cannot hold a line break" } : literal(Buffer.from(text));
+  if (!regex)
+    return text.includes("\n")
+      ? { wrong: "a pattern is searched within lines and cannot hold a line break" }
+      : literal(Buffer.from(text));
   try {
     return lineByLine(RE2JS.compile(text));
   } catch (error) {
@@ -19,20 +22,25 @@ export const compilePattern = ({ text, regex }: Pattern): Matcher | { wrong: str
 
 const newline = 10;
 
-const literal = (wanted: Buffer): Matcher => (block, at) => {
-  const from = at < block.length ? block.indexOf(wanted, at) : -1;
-  return from < 0 ? null : { from, to: from + wanted.length };
-};
+const literal =
+  (wanted: Buffer): Matcher =>
+  (block, at) => {
+    const from = at < block.length ? block.indexOf(wanted, at) : -1;
+    return from < 0 ? null : { from, to: from + wanted.length };
+  };
 
 // Most lines do not match, and test() on a string is the fastest question there is; where it is, is asked of those that do.
-const lineByLine = (expression: RE2JS): Matcher => (block, at) => {
-  for (let from = at; from < block.length; ) {
-    const to = endOfLine(block, from);
-    if (expression.test(block.toString("utf8", from, to))) return within(expression, block.subarray(from, to), from);
-    from = to + 1;
-  }
-  return null;
-};
+const lineByLine =
+  (expression: RE2JS): Matcher =>
+  (block, at) => {
+    for (let from = at; from < block.length;) {
+      const to = endOfLine(block, from);
+      if (expression.test(block.toString("utf8", from, to)))
+        return within(expression, block.subarray(from, to), from);
+      from = to + 1;
+    }
+    return null;
+  };
 
 const within = (expression: RE2JS, line: Buffer, from: number): Hit => {
   const matcher = expression.matcher(line);
@@ -47,4 +55,5 @@ export const endOfLine = (block: Buffer, at: number): number => {
 };
 
 /** The index at which the line around `at` begins. */
-export const startOfLine = (block: Buffer, at: number): number => (at === 0 ? 0 : block.lastIndexOf(newline, at - 1) + 1);
+export const startOfLine = (block: Buffer, at: number): number =>
+  at === 0 ? 0 : block.lastIndexOf(newline, at - 1) + 1;

@@ -21,7 +21,11 @@ export type Found = GrepReply & {
 };
 
 type Match = GrepReply["matches"][number];
-type Progress = { matches: Match[]; answerBytes: number; /** Inside a line that has matched already. */ inMatched: boolean };
+type Progress = {
+  matches: Match[];
+  answerBytes: number;
+  /** Inside a line that has matched already. */ inMatched: boolean;
+};
 
 const maxAnswerBytes = 1024 * 1024;
 const maxResumeBytes = 64 * 1024;
@@ -37,8 +41,13 @@ export const scan = async (request: ScanRequest, matcher: Matcher, limits: ScanL
     // A full answer goes on behind the line that filled it, also where that line ends in a later block.
     if (isFull(progress, request) && !progress.inMatched) return ended(progress, { next: at, totalBytes });
     scanned += block.bytes.length;
-    if (scanned >= limits.maxBytes || performance.now() - began >= limits.softMs) return ended(progress, { next: block.next, totalBytes });
-    if (block.bytes.at(-1) !== newline) lastLine = Math.max(block.from + startOfLine(block.bytes, block.bytes.length), totalBytes - maxResumeBytes);
+    if (scanned >= limits.maxBytes || performance.now() - began >= limits.softMs)
+      return ended(progress, { next: block.next, totalBytes });
+    if (block.bytes.at(-1) !== newline)
+      lastLine = Math.max(
+        block.from + startOfLine(block.bytes, block.bytes.length),
+        totalBytes - maxResumeBytes,
+      );
     else lastLine = totalBytes;
   }
   return { ...ended(progress, { next: totalBytes, totalBytes }), resumeFrom: Math.min(lastLine, totalBytes) };
@@ -49,10 +58,18 @@ const newline = 10;
 const isFull = (progress: Progress, { limit }: ScanRequest): boolean =>
   progress.matches.length >= limit || progress.answerBytes >= maxAnswerBytes;
 
-const ended = ({ matches }: Progress, { next, totalBytes }: { next: number; totalBytes: number }): Found => ({ matches, next, totalBytes, resumeFrom: next });
+const ended = ({ matches }: Progress, { next, totalBytes }: { next: number; totalBytes: number }): Found => ({
+  matches,
+  next,
+  totalBytes,
+  resumeFrom: next,
+});
 
 /** Adds the matches of a block; answers the offset behind the last line that was looked at. */
-const scanBlock = async (request: ScanRequest, step: { block: Block; matcher: Matcher; progress: Progress }): Promise<number> => {
+const scanBlock = async (
+  request: ScanRequest,
+  step: { block: Block; matcher: Matcher; progress: Progress },
+): Promise<number> => {
   const { block, matcher, progress } = step;
   progress.inMatched &&= block.goesOn;
   let at = progress.inMatched ? behindLine(block, 0, progress) : 0;
@@ -77,9 +94,19 @@ const behindLine = (block: Block, at: number, progress: Progress): number => {
 const matchAt = async (request: ScanRequest, block: Block, hit: Hit): Promise<Match> => {
   const line: Span = { from: startOfLine(block.bytes, hit.from), to: endOfLine(block.bytes, hit.to) };
   const shown = cutAround(block.bytes, line, hit);
-  const context = await linesAround(request, { from: block.from + line.from, to: block.from + line.to }, request.context);
-  return { from: block.from + shown.from, to: block.from + shown.to, text: decodeText(block.bytes.subarray(shown.from, shown.to)), ...context };
+  const context = await linesAround(
+    request,
+    { from: block.from + line.from, to: block.from + line.to },
+    request.context,
+  );
+  return {
+    from: block.from + shown.from,
+    to: block.from + shown.to,
+    text: decodeText(block.bytes.subarray(shown.from, shown.to)),
+    ...context,
+  };
 };
 
 /** About what a match takes of a frame. */
-const sizeOf = ({ text, before, after }: Match): number => [text, ...before, ...after].reduce((sum, one) => sum + one.length + 8, 64);
+const sizeOf = ({ text, before, after }: Match): number =>
+  [text, ...before, ...after].reduce((sum, one) => sum + one.length + 8, 64);

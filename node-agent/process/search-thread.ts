@@ -7,7 +7,9 @@ import type { SearchOutcome, SearchTask } from "./search-worker.ts";
  * new one. The agent's own thread only waits.
  */
 export type ThreadLimits = { workMs: number; restMs: number; heapMb: number };
-export type ThreadOutcome = SearchOutcome | { failed: "too_slow" | "too_large" | "abandoned" | "broken"; detail?: string };
+export type ThreadOutcome =
+  | SearchOutcome
+  | { failed: "too_slow" | "too_large" | "abandoned" | "broken"; detail?: string };
 
 const usual: ThreadLimits = { workMs: 10_000, restMs: 10_000, heapMb: 128 };
 
@@ -64,10 +66,13 @@ export class SearchThread {
       const onError = (error: NodeJS.ErrnoException) => settle(failureOf(error));
       const timer = setTimeout(() => giveUp("too_slow"), this.#limits.workMs);
       signal.addEventListener("abort", abandon, { once: true });
-      worker.once("message", (outcome: SearchOutcome) => {
-        this.#letRest(worker);
-        settle(outcome);
-      }).on("exit", onExit).on("error", onError);
+      worker
+        .once("message", (outcome: SearchOutcome) => {
+          this.#letRest(worker);
+          settle(outcome);
+        })
+        .on("exit", onExit)
+        .on("error", onError);
       worker.postMessage(task);
     });
   }
@@ -82,7 +87,9 @@ export class SearchThread {
   #start(): Worker {
     const worker = new Worker(workerFile, {
       // Nothing of the agent's environment and options is of use there.
-      env: {}, execArgv: [], name: "search",
+      env: {},
+      execArgv: [],
+      name: "search",
       resourceLimits: { maxOldGenerationSizeMb: this.#limits.heapMb, maxYoungGenerationSizeMb: 16 },
     });
     const forget = () => {
@@ -105,7 +112,12 @@ export class SearchThread {
 }
 
 const failureOf = (error: NodeJS.ErrnoException): ThreadOutcome =>
-  error.code === "ERR_WORKER_OUT_OF_MEMORY" ? { failed: "too_large" } : { failed: "broken", detail: error.message };
+  error.code === "ERR_WORKER_OUT_OF_MEMORY"
+    ? { failed: "too_large" }
+    : { failed: "broken", detail: error.message };
 
 // Beside this file in the sources, and as a bundle of its own beside the chunk that holds this code.
-const workerFile = new URL(import.meta.url.endsWith(".ts") ? "./search-worker.ts" : "./search-worker.js", import.meta.url);
+const workerFile = new URL(
+  import.meta.url.endsWith(".ts") ? "./search-worker.ts" : "./search-worker.js",
+  import.meta.url,
+);

@@ -14,8 +14,16 @@ const limits: ScanLimits = { maxBytes: 256 * 1024 * 1024, softMs: 4000 };
 const sharedThread = new SearchThread();
 
 /** Answers a `grep` request (see `grepReply`); an abort ends the work. */
-export const grep = async (request: GrepRequest, signal: AbortSignal, thread = sharedThread): Promise<EngineAnswer> => {
-  const found = await find(request, { pattern: { text: request.pattern, regex: request.regex }, signal, thread });
+export const grep = async (
+  request: GrepRequest,
+  signal: AbortSignal,
+  thread = sharedThread,
+): Promise<EngineAnswer> => {
+  const found = await find(request, {
+    pattern: { text: request.pattern, regex: request.regex },
+    signal,
+    thread,
+  });
   if ("error" in found) return found;
   const { matches, next, totalBytes } = found;
   return { value: { matches, next, totalBytes } };
@@ -24,7 +32,11 @@ export const grep = async (request: GrepRequest, signal: AbortSignal, thread = s
 /** The lines that match, or why they cannot be had. */
 export const find = async (
   { folder, stream, context, from, limit }: ScanRequest,
-  { pattern, signal, thread = sharedThread }: { pattern: Pattern; signal: AbortSignal; thread?: SearchThread },
+  {
+    pattern,
+    signal,
+    thread = sharedThread,
+  }: { pattern: Pattern; signal: AbortSignal; thread?: SearchThread },
 ): Promise<Found | Refused> => {
   const request = { folder, stream, context, from, limit };
   if (!hasStream(folder, stream)) return gone;
@@ -44,10 +56,14 @@ const answerOf = (outcome: ThreadOutcome): Found | Refused => {
   if ("wrong" in outcome) return refused("invalid_request", outcome.wrong);
   if ("gone" in outcome) return gone;
   switch (outcome.failed) {
-    case "too_slow": return refused("pattern_too_slow", "the expression takes too long on this output");
-    case "too_large": return refused("pattern_too_slow", "the expression needs too much memory on this output");
-    case "abandoned": return refused("unavailable", "the search was abandoned");
-    case "broken": return refused("unavailable", `the search failed: ${outcome.detail}`);
+    case "too_slow":
+      return refused("pattern_too_slow", "the expression takes too long on this output");
+    case "too_large":
+      return refused("pattern_too_slow", "the expression needs too much memory on this output");
+    case "abandoned":
+      return refused("unavailable", "the search was abandoned");
+    case "broken":
+      return refused("unavailable", `the search failed: ${outcome.detail}`);
   }
 };
 

@@ -21,25 +21,46 @@ const withProfile = (profile: string, given: { agent?: Record<string, string>; l
 
 describe("the login environment", () => {
   test("has what the profile exports of the listed names", async () => {
-    const base = await withProfile("export PATH=/opt/mine:$PATH TZ=Asia/Tokyo LD_LIBRARY_PATH=/opt/lib XDG_CACHE_HOME=/c\n");
+    const base = await withProfile(
+      "export PATH=/opt/mine:$PATH TZ=Asia/Tokyo LD_LIBRARY_PATH=/opt/lib XDG_CACHE_HOME=/c\n",
+    );
     expect(base["PATH"]?.split(":")[0]).toBe("/opt/mine");
     expect(base).toMatchObject({ TZ: "Asia/Tokyo", LD_LIBRARY_PATH: "/opt/lib", XDG_CACHE_HOME: "/c" });
   });
 
   test("names the account, a dumb terminal and a UTF-8 locale", async () => {
     const base = await withProfile("export TERM=xterm\n");
-    expect(base).toMatchObject({ HOME: home, USER: "ada", LOGNAME: "ada", SHELL: "/bin/sh", TERM: "dumb", LANG: "C.UTF-8" });
+    expect(base).toMatchObject({
+      HOME: home,
+      USER: "ada",
+      LOGNAME: "ada",
+      SHELL: "/bin/sh",
+      TERM: "dumb",
+      LANG: "C.UTF-8",
+    });
   });
 
   test("keeps back what the agent was started with, and what the profile exports beside the list", async () => {
-    const secrets = { DATABASE_URL: "postgres://x", DROVER_ADMIN_TOKEN: "t", npm_config_cache: "/n", API_KEY: "k", LD_LIBRARY_PATH: "/agent" };
+    const secrets = {
+      DATABASE_URL: "postgres://x",
+      DROVER_ADMIN_TOKEN: "t",
+      npm_config_cache: "/n",
+      API_KEY: "k",
+      LD_LIBRARY_PATH: "/agent",
+    };
     const base = await withProfile("export GITHUB_TOKEN=g DROVER_KEY=d\n", { agent: secrets });
     const known = /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|TERM)$/;
     expect(Object.keys(base).filter((name) => !known.test(name))).toEqual([]);
   });
 
   test("passes on proxies and certificates of the agent", async () => {
-    const given = { https_proxy: "http://p:1", NO_PROXY: "localhost", SSL_CERT_FILE: "/ca.pem", LC_TIME: "C", TMPDIR: "/var/tmp" };
+    const given = {
+      https_proxy: "http://p:1",
+      NO_PROXY: "localhost",
+      SSL_CERT_FILE: "/ca.pem",
+      LC_TIME: "C",
+      TMPDIR: "/var/tmp",
+    };
     expect(await withProfile("", { agent: given })).toMatchObject(given);
   });
 
@@ -49,13 +70,18 @@ describe("the login environment", () => {
   });
 
   test("survives a profile that prints, reads and writes NUL bytes", async () => {
-    const base = await withProfile("echo hello; printf 'A=1\\0B=2\\0'; read answer; echo \"[$answer]\"; export TZ=UTC\n");
+    const base = await withProfile(
+      "echo hello; printf 'A=1\\0B=2\\0'; read answer; echo \"[$answer]\"; export TZ=UTC\n",
+    );
     expect(base["TZ"]).toBe("UTC");
     expect(base).not.toHaveProperty("A");
   });
 
   test("is the agent's own allowed part when the profile exits", async () => {
-    expect(await withProfile("export TZ=Asia/Tokyo; exit 3\n", { agent: { TZ: "UTC" } })).toMatchObject({ TZ: "UTC", HOME: home });
+    expect(await withProfile("export TZ=Asia/Tokyo; exit 3\n", { agent: { TZ: "UTC" } })).toMatchObject({
+      TZ: "UTC",
+      HOME: home,
+    });
   });
 
   test("is the agent's own allowed part when the shell cannot be run", async () => {
@@ -64,7 +90,10 @@ describe("the login environment", () => {
   });
 
   test("does not wait for a profile that hangs, and ends all of its group", async () => {
-    const base = await withProfile(`sleep 300 & echo $! > ${home}/pid; sleep 300\n`, { agent: { TZ: "UTC" }, limitMs: 1500 });
+    const base = await withProfile(`sleep 300 & echo $! > ${home}/pid; sleep 300\n`, {
+      agent: { TZ: "UTC" },
+      limitMs: 1500,
+    });
     expect(base["TZ"]).toBe("UTC");
     await isGone(Number(readFileSync(join(home, "pid"), "utf8")));
   });
@@ -83,7 +112,9 @@ describe("the login environment", () => {
   });
 
   test("gives up on a profile that never stops printing", async () => {
-    expect(await withProfile("yes\n", { agent: { TZ: "UTC" }, limitMs: 60_000 })).toMatchObject({ TZ: "UTC" });
+    expect(await withProfile("yes\n", { agent: { TZ: "UTC" }, limitMs: 60_000 })).toMatchObject({
+      TZ: "UTC",
+    });
   });
 });
 
@@ -97,12 +128,26 @@ describe("the environment of a command", () => {
   const named = { id: "proc_1", chatId: "chat_1", nodeName: "n1" };
 
   test("is the login's, over it the request's", () => {
-    const env = commandEnvironment({ base: { PATH: "/bin", TZ: "UTC" }, request: { PATH: "", A: "1" }, process: named });
-    expect(env).toEqual({ PATH: "", TZ: "UTC", A: "1", DROVER_PROCESS_ID: "proc_1", DROVER_CHAT_ID: "chat_1", DROVER_NODE: "n1" });
+    const env = commandEnvironment({
+      base: { PATH: "/bin", TZ: "UTC" },
+      request: { PATH: "", A: "1" },
+      process: named,
+    });
+    expect(env).toEqual({
+      PATH: "",
+      TZ: "UTC",
+      A: "1",
+      DROVER_PROCESS_ID: "proc_1",
+      DROVER_CHAT_ID: "chat_1",
+      DROVER_NODE: "n1",
+    });
   });
 
   test("names a chat only when there is one, whatever the request says", () => {
     const request = { DROVER_CHAT_ID: "forged", DROVER_PROCESS_ID: "forged", DROVER_NODE: "forged" };
-    expect(commandEnvironment({ base: {}, request, process: { ...named, chatId: null } })).toEqual({ DROVER_PROCESS_ID: "proc_1", DROVER_NODE: "n1" });
+    expect(commandEnvironment({ base: {}, request, process: { ...named, chatId: null } })).toEqual({
+      DROVER_PROCESS_ID: "proc_1",
+      DROVER_NODE: "n1",
+    });
   });
 });

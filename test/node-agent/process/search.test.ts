@@ -19,8 +19,15 @@ const alive = new AbortController().signal;
 const streamOf = (written: string | Uint8Array, thread = new SearchThread()) => {
   const stream = streamFolder(written);
   open.push({ stream, thread });
-  const answer = (request: Partial<GrepRequest> & { pattern: string }, signal = alive): Promise<EngineAnswer> =>
-    grep({ folder: stream.folder, stream: "merged", regex: false, context: 0, from: 0, limit: 200, ...request }, signal, thread);
+  const answer = (
+    request: Partial<GrepRequest> & { pattern: string },
+    signal = alive,
+  ): Promise<EngineAnswer> =>
+    grep(
+      { folder: stream.folder, stream: "merged", regex: false, context: 0, from: 0, limit: 200, ...request },
+      signal,
+      thread,
+    );
   const search = async (request: Partial<GrepRequest> & { pattern: string }): Promise<GrepReply> => {
     const got = await answer(request);
     if ("error" in got) throw new Error(got.error.message);
@@ -32,19 +39,27 @@ const streamOf = (written: string | Uint8Array, thread = new SearchThread()) => 
 const lines = (count: number): string => Array.from({ length: count }, (_, n) => `line ${n}\n`).join("");
 // Takes minutes on 1 MiB of letters, though its time is linear.
 const slow = { pattern: "(?:[a-m].{0,300}){3}[0-9]", regex: true };
-const letters = Buffer.from(Array.from({ length: 1024 * 1024 }, (_, n) => 97 + ((n * n * 7919 + n * 31) >> 3) % 13));
+const letters = Buffer.from(
+  Array.from({ length: 1024 * 1024 }, (_, n) => 97 + (((n * n * 7919 + n * 31) >> 3) % 13)),
+);
 
 describe.each([false, true])("a search (expression: %s)", (regex) => {
   test("answers the lines that match with their bytes and the lines around", async () => {
     const { search } = streamOf("one\ntwo\nthree\nfour\nfive");
     expect(await search({ pattern: "three", regex, context: 2 })).toEqual({
-      matches: [{ from: 8, to: 13, text: "three", before: ["one", "two"], after: ["four", "five"] }], next: 23, totalBytes: 23,
+      matches: [{ from: 8, to: 13, text: "three", before: ["one", "two"], after: ["four", "five"] }],
+      next: 23,
+      totalBytes: 23,
     });
   });
 
   test("counts in bytes and shows what is no text as replacement characters", async () => {
-    const { search } = streamOf(Buffer.concat([Buffer.from("é é\n"), Buffer.from([0xff, 0x00, 0x7a, 0x0a]), Buffer.from("end")]));
-    expect((await search({ pattern: "z", regex })).matches).toEqual([{ from: 6, to: 9, text: "\uFFFD\uFFFDz", before: [], after: [] }]);
+    const { search } = streamOf(
+      Buffer.concat([Buffer.from("é é\n"), Buffer.from([0xff, 0x00, 0x7a, 0x0a]), Buffer.from("end")]),
+    );
+    expect((await search({ pattern: "z", regex })).matches).toEqual([
+      { from: 6, to: 9, text: "\uFFFD\uFFFDz", before: [], after: [] },
+    ]);
   });
 
   test("finds a line once, however often it matches, and the last one without a newline", async () => {
@@ -113,12 +128,16 @@ describe.each([false, true])("a search (expression: %s)", (regex) => {
 describe("an expression", () => {
   test("is RE2 syntax, and means one line", async () => {
     const { search } = streamOf("Error: a\nok\nerror 42\n");
-    expect((await search({ pattern: "(?i)^error\\W+\\w+$", regex: true })).matches.map((match) => match.text)).toEqual(["Error: a", "error 42"]);
+    expect(
+      (await search({ pattern: "(?i)^error\\W+\\w+$", regex: true })).matches.map((match) => match.text),
+    ).toEqual(["Error: a", "error 42"]);
   });
 
   test.each(["(", "a{2000}", "\\1", "(?<=a)b"])("that is wrong is said to be: %s", async (pattern) => {
     const answer = await streamOf("x").answer({ pattern, regex: true });
-    expect(answer).toMatchObject({ error: { code: "invalid_request", message: expect.stringMatching(/^error parsing regexp: ./) } });
+    expect(answer).toMatchObject({
+      error: { code: "invalid_request", message: expect.stringMatching(/^error parsing regexp: ./) },
+    });
   });
 
   test("that takes too long is given up, while timers run, and the next one works", async () => {
@@ -134,7 +153,9 @@ describe("an expression", () => {
 
   test("that needs too much memory ends its thread and nothing else", async () => {
     const stream = streamOf("x\n", new SearchThread({ heapMb: 12 }));
-    expect(await stream.answer({ pattern: "(\\pL\\pN\\pS\\pZ){250}".repeat(40), regex: true })).toMatchObject({ error: { code: "pattern_too_slow", message: expect.stringContaining("memory") } });
+    expect(await stream.answer({ pattern: "(\\pL\\pN\\pS\\pZ){250}".repeat(40), regex: true })).toMatchObject(
+      { error: { code: "pattern_too_slow", message: expect.stringContaining("memory") } },
+    );
     expect(await stream.answer({ pattern: "x", regex: true })).toMatchObject({ value: { next: 2 } });
   });
 
@@ -160,5 +181,7 @@ describe("an expression", () => {
 });
 
 test("a plain pattern with a line break is refused", async () => {
-  expect(await streamOf("a\nb\n").answer({ pattern: "a\nb" })).toMatchObject({ error: { code: "invalid_request" } });
+  expect(await streamOf("a\nb\n").answer({ pattern: "a\nb" })).toMatchObject({
+    error: { code: "invalid_request" },
+  });
 });
