@@ -9,7 +9,9 @@ const folder = join(import.meta.dirname, "migrations");
 
 /** The text that migrations.generated.ts must have. */
 export function embeddedMigrations(): string {
-  const files = readdirSync(folder).filter((name) => name.endsWith(".sql")).sort();
+  const files = readdirSync(folder)
+    .filter((name) => name.endsWith(".sql"))
+    .sort();
   const entries = files.map((name) => {
     const sql = readFileSync(join(folder, name), "utf8");
     const hash = createHash("sha256").update(sql).digest("hex");
@@ -20,4 +22,5 @@ export function embeddedMigrations(): string {
 
 const asTemplate = (text: string) => `\`${text.replace(/[\\`]|\$\{/g, (found) => `\\${found}`)}\``;
 
-if (import.meta.main) writeFileSync(join(import.meta.dirname, "migrations.generated.ts"), embeddedMigrations());
+if (import.meta.main)
+  writeFileSync(join(import.meta.dirname, "migrations.generated.ts"), embeddedMigrations());

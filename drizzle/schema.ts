@@ -2,7 +2,17 @@
 // At run time this file is imported for its types only: drizzle-orm costs a second and 170 MB to load.
 
 import { sql } from "drizzle-orm";
-import { bigint, boolean, index, integer, jsonb, pgTable, primaryKey, text, uniqueIndex } from "drizzle-orm/pg-core";
+import {
+  bigint,
+  boolean,
+  index,
+  integer,
+  jsonb,
+  pgTable,
+  primaryKey,
+  text,
+  uniqueIndex,
+} from "drizzle-orm/pg-core";
 import type { NodeFacts, NodeLoad } from "#shared/api/node.ts";
 import type { StreamName } from "#shared/api/process.ts";
 import type { Launch } from "#shared/link/launch.ts";
@@ -85,9 +95,15 @@ export const processes = pgTable(
   },
   (table) => [
     index("processes_of_node").on(table.nodeId, table.id),
-    index("processes_of_chat").on(table.chatId, table.id).where(sql`chat_id is not null`),
-    index("processes_labels").using("gin", sql`labels jsonb_path_ops`).where(sql`labels <> '{}'::jsonb`),
-    index("processes_concluded").on(table.concludedAt).where(sql`concluded_at is not null`),
+    index("processes_of_chat")
+      .on(table.chatId, table.id)
+      .where(sql`chat_id is not null`),
+    index("processes_labels")
+      .using("gin", sql`labels jsonb_path_ops`)
+      .where(sql`labels <> '{}'::jsonb`),
+    index("processes_concluded")
+      .on(table.concludedAt)
+      .where(sql`concluded_at is not null`),
     index("processes_unfinished")
       .on(table.nodeId, table.id)
       .where(sql`concluded_at is null or survivors <> '[]'::jsonb`),
@@ -121,7 +137,9 @@ export const processKeys = pgTable(
   },
   (table) => [
     primaryKey({ columns: [table.scope, table.key] }),
-    uniqueIndex("process_keys_process").on(table.processId).where(sql`process_id is not null`),
+    uniqueIndex("process_keys_process")
+      .on(table.processId)
+      .where(sql`process_id is not null`),
   ],
 );
 
@@ -135,5 +153,8 @@ export const idempotencyKeys = pgTable(
     objectId: text("object_id"),
     claimedAt: instant("claimed_at").notNull(),
   },
-  (table) => [primaryKey({ columns: [table.scope, table.key] }), index("idempotency_keys_age").on(table.claimedAt)],
+  (table) => [
+    primaryKey({ columns: [table.scope, table.key] }),
+    index("idempotency_keys_age").on(table.claimedAt),
+  ],
 );

@@ -33,9 +33,14 @@ export function migrate(target: Target, wanted: readonly Migration[] = migration
 }
 
 /** The tags that this build has and the database lacks; empty when the schema is current. */
-export function migrationsPending(target: Target, wanted: readonly Migration[] = migrations): Promise<string[]> {
+export function migrationsPending(
+  target: Target,
+  wanted: readonly Migration[] = migrations,
+): Promise<string[]> {
   return connected(target, async (sql) => {
-    const [found] = await sql<{ exists: boolean }[]>`select to_regclass('drover_migrations') is not null as exists`;
+    const [found] = await sql<
+      { exists: boolean }[]
+    >`select to_regclass('drover_migrations') is not null as exists`;
     if (!found?.exists) return wanted.map((migration) => migration.tag);
     const applied = await sql<Applied[]>`select tag, hash from drover_migrations`;
     return notIn(applied, wanted).map((migration) => migration.tag);

@@ -9,9 +9,9 @@ if (arch) Object.defineProperty(process, "arch", { value: arch });
 const say = (line: unknown) => process.stdout.write(`${JSON.stringify(line)}\n`);
 
 try {
-  const server = await startEmbeddedPostgres({ dataDir, durable: false, log: () => {} });
+  const server = await startEmbeddedPostgres({ dataDir, durable: false, log: { info: () => {} } });
   say({ url: server.url, adopted: server.adopted });
-  process.stdin.resume().once("end", () => void server.stop());
+  process.stdin.resume().once("end", () => void server.stop().then(() => say({ stopped: true })));
 } catch (error) {
   const { code, message } = error as Error & { code?: string };
   say({ code, message });

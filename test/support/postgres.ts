@@ -37,7 +37,7 @@ export async function temporaryPostgres({ durable = false } = {}): Promise<Tempo
     remove.forget();
   };
   try {
-    const server = await startEmbeddedPostgres({ dataDir: folder, log: () => {}, durable });
+    const server = await startEmbeddedPostgres({ dataDir: folder, log: { info: () => {} }, durable });
     await makeTemplate(server.url);
     return {
       url: server.url,

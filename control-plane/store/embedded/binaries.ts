@@ -2,7 +2,18 @@
 // a server outlives `npm ci`, which takes the package away under it, and the user that runs Postgres
 // can reach the data folder but often not the checkout.
 
-import { chmod, copyFile, link, lstat, mkdir, readdir, readFile, rename, rm, symlink } from "node:fs/promises";
+import {
+  chmod,
+  copyFile,
+  link,
+  lstat,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  symlink,
+} from "node:fs/promises";
 
 import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";

@@ -11,10 +11,7 @@ import { execa } from "execa";
 import { noBinary } from "./binaries.ts";
 import { embeddedError, systemCode } from "./failure.ts";
 
-export type RunAs =
-  | { kind: "self" }
-  | { kind: "user"; uid: number; gid: number }
-  | { kind: "namespace" };
+export type RunAs = { kind: "self" } | { kind: "user"; uid: number; gid: number } | { kind: "namespace" };
 
 type Launch = { file: string; args: string[]; options: { uid?: number; gid?: number } };
 

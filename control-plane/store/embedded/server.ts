@@ -22,7 +22,7 @@ export type ServerPlan = {
 };
 
 /** `reaped`: its end as our child; an adopted server has another parent. */
-export type RunningServer = PostmasterFile & { reaped?: Promise<void> };
+export type RunningServer = PostmasterFile & { reaped?: () => Promise<void> };
 
 /** Starts the server of a cluster that has none and resolves when it accepts connections. */
 export async function startServer(plan: ServerPlan): Promise<RunningServer> {
@@ -120,10 +120,15 @@ async function newLogFile(path: string) {
   return open(path, "w", 0o600);
 }
 
-type Ending = { pid: number; done: boolean; error: Error | undefined; reaped: Promise<void> };
+type Ending = { pid: number; done: boolean; error: Error | undefined; reaped: () => Promise<void> };
 
 function endingOf(child: ChildProcess): Ending {
-  const { promise: reaped, resolve } = Promise.withResolvers<void>();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const reaped = () => {
+    // Nothing else may keep this process alive while it waits for its child.
+    if (!ending.done) child.ref();
+    return promise;
+  };
   const ending: Ending = { pid: child.pid ?? 0, done: false, error: undefined, reaped };
   const note = (error?: Error) => {
     Object.assign(ending, { done: true, error });
@@ -157,11 +162,11 @@ export async function lastLines(logFile: string): Promise<string> {
 
 /** Stops the server: fast shutdown, after 10 s the immediate one; throws if it lives on. */
 export async function stopServer(cluster: string, { pid, reaped }: RunningServer): Promise<void> {
-  if (!(await isPostmasterOf(cluster, pid))) return reaped;
+  if (!(await isPostmasterOf(cluster, pid))) return reaped?.();
   process.kill(pid, "SIGINT");
-  if (await endsWithin(cluster, pid, fastStopLimitMs)) return reaped;
+  if (await endsWithin(cluster, pid, fastStopLimitMs)) return reaped?.();
   process.kill(pid, "SIGQUIT");
-  if (await endsWithin(cluster, pid, immediateStopLimitMs)) return reaped;
+  if (await endsWithin(cluster, pid, immediateStopLimitMs)) return reaped?.();
   throw embeddedError("start_failed", `The embedded Postgres (process ${pid}) did not stop.`);
 }
 

@@ -20,7 +20,7 @@ const adoptLimitMs = 30_000;
 export type EmbeddedOptions = {
   dataDir: string;
   /** One event an operation, `noun.verb` and its fields. */
-  log: (event: string, fields: Record<string, unknown>) => void;
+  log: { info(event: string, fields?: Record<string, unknown>): void };
   signal?: AbortSignal;
   /** False gives up safety against a power cut for speed: for tests only. */
   durable?: boolean;
@@ -48,11 +48,11 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
     const running = await serve(dataDir, options);
     const { pid, port } = running.server;
     const ms = Math.round(performance.now() - startedAt);
-    options.log("postgres.start", { pid, port, adopted: running.adopted, durationMs: ms });
+    options.log.info("postgres.start", { pid, port, adopted: running.adopted, durationMs: ms });
     const stop = once(async () => {
       await stopServer(running.cluster.folder, running.server);
       lock.release();
-      options.log("postgres.stop", { pid });
+      options.log.info("postgres.stop", { pid });
     });
     return { url: urlOf(running.cluster, port), adopted: running.adopted, stop };
   } catch (error) {

@@ -61,7 +61,9 @@ describe("migrate", () => {
 
   it("applies nothing when one of several fails", async () => {
     const other = await emptyDatabase();
-    await expect(migrate(other, [one, step("0001_bad", "create tabel two ()")])).rejects.toThrow("syntax error");
+    await expect(migrate(other, [one, step("0001_bad", "create tabel two ()")])).rejects.toThrow(
+      "syntax error",
+    );
     expect(await migrationsPending(other, [one, two])).toEqual([one.tag, two.tag]);
   });
 

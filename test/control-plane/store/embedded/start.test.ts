@@ -26,7 +26,12 @@ afterEach(async () => {
 });
 
 const start = async (signal?: AbortSignal) => {
-  const server = await startEmbeddedPostgres({ dataDir, durable: false, log: () => {}, ...(signal && { signal }) });
+  const server = await startEmbeddedPostgres({
+    dataDir,
+    durable: false,
+    log: { info: () => {} },
+    ...(signal && { signal }),
+  });
   cleanups.push(() => server.stop());
   return server;
 };
@@ -36,7 +41,13 @@ type Said = { url: string; adopted: boolean; code: string; message: string };
 function controlPlane(options: { uid?: number; arch?: string; dir?: string } = {}) {
   const args = [child, options.dir ?? dataDir, ...(options.arch ? [options.arch] : [])];
   const user = options.uid ? { uid: options.uid, gid: options.uid } : {};
-  const running = execa(process.execPath, args, { ...user, stdin: "pipe", reject: false, buffer: false, cleanup: true });
+  const running = execa(process.execPath, args, {
+    ...user,
+    stdin: "pipe",
+    reject: false,
+    buffer: false,
+    cleanup: true,
+  });
   const said = once(createInterface(running.stdout), "line").then(([line]): Said => JSON.parse(line));
   const end = async () => {
     running.stdin.end();
@@ -55,7 +66,8 @@ async function ask<T extends object>(url: string, statement: string): Promise<T[
   }
 }
 
-const postmasterPid = async () => Number((await readFile(join(dataDir, "postgres", "postmaster.pid"), "utf8")).split("\n")[0]);
+const postmasterPid = async () =>
+  Number((await readFile(join(dataDir, "postgres", "postmaster.pid"), "utf8")).split("\n")[0]);
 
 // What waits for its parent to take note (Z) has ended.
 async function isAlive(pid: number): Promise<boolean> {
@@ -91,6 +103,15 @@ describe("a first start and the next one", () => {
     await expect(start(AbortSignal.abort(new Error("no longer wanted")))).rejects.toThrow("no longer wanted");
     const server = await start();
     await Promise.all([server.stop(), server.stop()]);
+  });
+
+  it("tells the end of the server to a process that has nothing else to do", async () => {
+    const { running, said } = controlPlane();
+    await said;
+    const next = once(createInterface(running.stdout), "line");
+    running.stdin.end();
+    expect(JSON.parse(String(await next))).toEqual({ stopped: true });
+    expect((await running).exitCode).toBe(0);
   });
 });
 
@@ -130,14 +151,14 @@ describe("after a control plane that was killed", () => {
     const server = await start();
     expect(server.adopted).toBe(false);
     await server.stop();
-    expect(bystander.exitCode).toBeUndefined();
+    expect(await isAlive(bystander.pid ?? 0)).toBe(true);
   });
 });
 
 describe("a second control plane on one data folder", () => {
   it("is refused with the process id of the first", async () => {
     await start();
-    const error: Said = await startEmbeddedPostgres({ dataDir, log: () => {} }).then(
+    const error: Said = await startEmbeddedPostgres({ dataDir, log: { info: () => {} } }).then(
       () => expect.unreachable(),
       (reason) => reason,
     );
@@ -159,15 +180,18 @@ describe("who runs it", () => {
     expect((await stat(`/proc/${await postmasterPid()}`)).uid).not.toBe(0);
   });
 
-  it.runIf(isRoot)("is root under another id behind a folder that only root may enter, again and again", async () => {
-    await chmod(folder, 0o700);
-    const first = await start();
-    await ask(first.url, "create table kept as select 1 as one");
-    await first.stop();
-    const second = await start();
-    expect(await ask(second.url, "select one from kept")).toEqual([{ one: 1 }]);
-    expect((await stat(join(dataDir, "postgres"))).uid).toBe(0);
-  });
+  it.runIf(isRoot)(
+    "is root under another id behind a folder that only root may enter, again and again",
+    async () => {
+      await chmod(folder, 0o700);
+      const first = await start();
+      await ask(first.url, "create table kept as select 1 as one");
+      await first.stop();
+      const second = await start();
+      expect(await ask(second.url, "select one from kept")).toEqual([{ one: 1 }]);
+      expect((await stat(join(dataDir, "postgres"))).uid).toBe(0);
+    },
+  );
 
   it.runIf(isRoot)("is the user itself when that is not root", async () => {
     const uid = 12_345;
@@ -190,7 +214,10 @@ describe("a start that can not succeed", () => {
   it("shows the last lines of the server's log", async () => {
     await (await start()).stop();
     await unlink(join(dataDir, "postgres", "global", "pg_control"));
-    await expect(start()).rejects.toMatchObject({ code: "start_failed", message: expect.stringContaining("pg_control") });
+    await expect(start()).rejects.toMatchObject({
+      code: "start_failed",
+      message: expect.stringContaining("pg_control"),
+    });
   });
 
   it("names the folder it can not use", async () => {

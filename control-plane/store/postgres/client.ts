@@ -1,0 +1,49 @@
+import postgres, { type ISql, type JSONValue, type Sql as AnySql } from "postgres";
+import { storable } from "./text.ts";
+
+type Types = { int8: number };
+
+/** The pool itself, which can open transactions. */
+export type Pool = AnySql<Types>;
+
+/** The pool, or one transaction of it. */
+export type Sql = ISql<Types>;
+
+export type DatabaseOptions = {
+  /** `postgres://…`; an empty one would silently mean localhost and is refused. */
+  url: string;
+  /** Connections at most; 10 unless said. */
+  poolSize?: number;
+};
+
+const connectLimitS = 10;
+const idleLimitS = 300;
+const statementLimitMs = 30_000;
+const lockLimitMs = 10_000;
+
+/** The pool of this process: camelCase columns, int8 as number, Dates, and a limit on every statement and lock. */
+export function openClient({ url, poolSize = 10 }: DatabaseOptions): Pool {
+  if (url.trim() === "") throw new Error("The URL of the database is empty.");
+  return postgres(url, {
+    max: poolSize,
+    connect_timeout: connectLimitS,
+    idle_timeout: idleLimitS,
+    onnotice: () => {},
+    // Only names of columns: the keys inside of jsonb belong to users.
+    transform: { column: { from: postgres.toCamel } },
+    // Every int8 here is a count of bytes, lines or milliseconds below 2^53.
+    types: { int8: { to: 20, from: [20], parse: Number, serialize: String } },
+    connection: {
+      application_name: "drover",
+      statement_timeout: statementLimitMs,
+      lock_timeout: lockLimitMs,
+    },
+  });
+}
+
+/** A jsonb parameter: the value itself, never its text, so that the column holds an object. */
+export const json = (sql: Sql, value: unknown) => sql.json(storable(value) as JSONValue);
+
+/** A jsonb parameter or NULL (which is not the JSON value null). */
+export const jsonOrNull = (sql: Sql, value: unknown) =>
+  value === null || value === undefined ? null : json(sql, value);

@@ -1,0 +1,81 @@
+// Everything but a report that ends or asks to end a process. `concluded_at` is set exactly when the state is final.
+
+import type { Processes } from "../store.ts";
+import type { Sql } from "./client.ts";
+import { againOnDeadlock } from "./deadlock.ts";
+import { allowedSteps, processColumns, processRow, unfinished, type ProcessRecord } from "./process-rows.ts";
+
+type Rules = Pick<Processes, "requestStop" | "conclude" | "expireQueued" | "unconfirmed">;
+type Removal = Pick<Processes, "delete" | "prune">;
+
+export const endings = (sql: Sql): Rules => ({
+  async requestStop(id, { graceMs, reason, now }) {
+    const [stopped] = await sql<ProcessRecord[]>`
+      update processes set
+        status = case status when 'queued' then 'canceled' when 'running' then 'stopping' else status end,
+        concluded_at = case status when 'queued' then ${now} else concluded_at end,
+        sealed = case status when 'queued' then null else sealed end,
+        stop = case status when 'queued' then null else jsonb_build_object(
+          'graceMs', least((stop->>'graceMs')::bigint, ${graceMs}::bigint),
+          'reason', coalesce(stop->>'reason', ${reason}::text)) end
+      where id = ${id} and ${unfinished(sql)}
+      returning ${processColumns(sql)}`;
+    if (stopped) return processRow(stopped);
+    const [ended] = await sql<ProcessRecord[]>`select ${processColumns(sql)} from processes where id = ${id}`;
+    return ended && processRow(ended);
+  },
+
+  async conclude(ids, { status, reason, now, onlyStatuses, onlyUnreported = false }) {
+    const rows = await againOnDeadlock(
+      () => sql<{ id: string }[]>`
+      update processes set
+        status = ${status}, reason = ${reason}, concluded_at = ${now},
+        survivors = '[]'::jsonb, sealed = null, stop = null
+      where id = any(${ids}) and status = any(${onlyStatuses})
+        and (status || '>' || ${status}::text) = any(${allowedSteps})
+        and (revision = 0 or not ${onlyUnreported}::boolean)
+      returning id`,
+    );
+    return rows.map(({ id }) => id);
+  },
+
+  async expireQueued(now, confirmBefore) {
+    const rows = await sql<{ id: string }[]>`
+      update processes set
+        status = 'expired', concluded_at = ${now}, sealed = null, stop = null,
+        reason = case if_offline when 'queue' then 'queue_ttl' else 'not_delivered' end
+      where status = 'queued' and concluded_at is null and case if_offline
+        when 'queue' then created_at + queue_ttl_ms * interval '1 millisecond' < ${now}
+        else created_at < ${confirmBefore} end
+      returning id`;
+    return rows.map(({ id }) => id);
+  },
+
+  async unconfirmed(before) {
+    const rows = await sql<{ id: string; nodeId: string }[]>`
+      select id, node_id from processes
+      where status = 'starting' and concluded_at is null and revision = 0
+        and coalesce(handed_out_at, created_at) < ${before}
+      order by id`;
+    return [...rows];
+  },
+});
+
+export const removal = (sql: Sql): Removal => ({
+  async delete(id) {
+    const deleted = await sql`delete from processes where id = ${id} and not ${unfinished(sql)} returning id`;
+    if (deleted.length > 0) return "deleted";
+    const left = await sql`select 1 from processes where id = ${id}`;
+    return left.length > 0 ? "not_ended" : "unknown";
+  },
+
+  async prune(before, limit) {
+    await sql`delete from process_keys where process_id is null and created_at < ${before}`;
+    const { count } = await sql`
+      delete from processes where id in (
+        select id from processes
+        where concluded_at is not null and concluded_at < ${before} and survivors = '[]'::jsonb
+        order by concluded_at limit ${limit} for update skip locked)`;
+    return count;
+  },
+});

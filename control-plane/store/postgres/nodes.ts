@@ -1,0 +1,86 @@
+import type { NodeRow, Nodes } from "../store.ts";
+import { json, jsonOrNull, type Pool, type Sql } from "./client.ts";
+import { loseUnfinished, nodeRow, nodesWithCounts, type NodeRecord } from "./node-rows.ts";
+import { storable } from "./text.ts";
+
+const uniqueViolation = "23505";
+
+export const nodeStore = (sql: Pool): Nodes => ({
+  find: (idOrName) => findNode(sql, idOrName),
+
+  async list({ after, limit }) {
+    const found = await sql<NodeRecord[]>`
+      ${nodesWithCounts(sql)} ${after === undefined ? sql`` : sql`where id < ${after}`} order by id desc limit ${limit}`;
+    return found.map(nodeRow);
+  },
+
+  async patch(id, { name, labels, maxProcesses }) {
+    try {
+      await sql`
+        update nodes set
+          name = coalesce(${name ?? null}, name),
+          labels = coalesce(${jsonOrNull(sql, labels)}, labels),
+          max_processes = coalesce(${maxProcesses ?? null}, max_processes)
+        where id = ${id}`;
+    } catch (error) {
+      if (isTaken(error)) return "taken";
+      throw error;
+    }
+    return findNode(sql, id);
+  },
+
+  delete: (id, now) =>
+    sql.begin(async (transaction) => {
+      const deleted = await transaction`delete from nodes where id = ${id} returning id`;
+      if (deleted.length === 0) return false;
+      await loseUnfinished(transaction, { nodeId: id, reason: "node_deleted", now });
+      return true;
+    }),
+
+  async keyHash(id) {
+    const [found] = await sql<{ keyHash: string }[]>`select key_hash from nodes where id = ${id}`;
+    return found?.keyHash;
+  },
+
+  ...sessions(sql),
+});
+
+const sessions = (sql: Sql): Pick<Nodes, "connected" | "disconnected" | "seen" | "disconnectAll"> => ({
+  async connected(id, hello) {
+    const { instanceId, machineId, bootId } = storable(hello);
+    const [session] = await sql<{ epoch: number }[]>`
+      update nodes set
+        epoch = epoch + 1, instance_id = ${instanceId}, machine_id = ${machineId}, boot_id = ${bootId},
+        facts = ${json(sql, hello.facts)}, max_processes = coalesce(${hello.facts.maxProcesses ?? null}, max_processes),
+        connected_at = ${hello.now}, last_seen_at = ${hello.now}, orderly = false
+      where id = ${id} returning epoch`;
+    return session?.epoch;
+  },
+
+  async disconnected(id, { epoch, orderly, now }) {
+    await sql`
+      update nodes set connected_at = null, disconnected_at = ${now}, orderly = ${orderly}
+      where id = ${id} and epoch = ${epoch} and connected_at is not null`;
+  },
+
+  async seen(id, { epoch, load, now }) {
+    await sql`
+      update nodes set last_seen_at = ${now}, load = coalesce(${jsonOrNull(sql, load)}, load)
+      where id = ${id} and epoch = ${epoch}`;
+  },
+
+  async disconnectAll(now) {
+    await sql`
+      update nodes set connected_at = null, disconnected_at = ${now}, orderly = false where connected_at is not null`;
+  },
+});
+
+/** By id or by name, with its counts. */
+export async function findNode(sql: Sql, idOrName: string): Promise<NodeRow | undefined> {
+  const wanted = storable(idOrName);
+  const [found] = await sql<NodeRecord[]>`${nodesWithCounts(sql)} where id = ${wanted} or name = ${wanted}`;
+  return found && nodeRow(found);
+}
+
+const isTaken = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && error.code === uniqueViolation;

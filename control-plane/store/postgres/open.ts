@@ -1,0 +1,48 @@
+import type { Store } from "../store.ts";
+import { migrationsPending } from "../migrate.ts";
+import { openClient, type DatabaseOptions, type Pool } from "./client.ts";
+import { idempotencyStore } from "./idempotency.ts";
+import { joinTokenStore } from "./join-tokens.ts";
+import { nodeStore } from "./nodes.ts";
+import { processStore } from "./processes.ts";
+import { withUnavailable } from "./unavailable.ts";
+
+const readyLimitMs = 5_000;
+const closeLimitS = 5;
+
+/** The store on a Postgres whose schema `migrate` has made; connects with the first question. */
+export function openPostgresStore(options: DatabaseOptions): Store {
+  const sql = openClient(options);
+  return {
+    nodes: withUnavailable(nodeStore(sql)),
+    joinTokens: withUnavailable(joinTokenStore(sql)),
+    processes: withUnavailable(processStore(sql)),
+    idempotency: withUnavailable(idempotencyStore(sql)),
+    ready: () => readiness(sql),
+    close: () => sql.end({ timeout: closeLimitS }),
+  };
+}
+
+type Readiness = Awaited<ReturnType<Store["ready"]>>;
+
+async function readiness(sql: Pool): Promise<Readiness> {
+  const { promise: tooLate, resolve } = Promise.withResolvers<Readiness>();
+  const timer = setTimeout(() => resolve(notReady("the database does not answer")), readyLimitMs);
+  try {
+    return await Promise.race([schemaReadiness(sql), tooLate]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function schemaReadiness(sql: Pool): Promise<Readiness> {
+  try {
+    const pending = await migrationsPending(sql);
+    return pending.length === 0 ? { ready: true } : notReady(`migrations are missing: run "drover migrate"`);
+  } catch {
+    // The cause may name hosts and users, and this answer is public.
+    return notReady("the database can not be reached");
+  }
+}
+
+const notReady = (reason: string): Readiness => ({ ready: false, reason });

@@ -1,0 +1,109 @@
+// A batch of reports is one statement, however many there are. The rule of each row stands in SQL, so two
+// batches at once can not undo each other: a report counts only with a higher revision than the row's, and
+// its state only where `mayAdvance` allows the step.
+
+import { isFinal } from "#shared/process-state.ts";
+import type { ProcessReport, Processes } from "../store.ts";
+import type { Sql } from "./client.ts";
+import { againOnDeadlock } from "./deadlock.ts";
+import { allowedSteps } from "./process-rows.ts";
+import { storable } from "./text.ts";
+
+type Taken = { id: string; changed: boolean; unknown: boolean };
+
+export const reports = (sql: Sql): Pick<Processes, "takeReports"> => ({
+  async takeReports(nodeId, batch) {
+    if (batch.length === 0) return { changed: [], unknown: [] };
+    const newest = newestOfEach(batch);
+    const ids = newest.map(({ id }) => id);
+    const text = JSON.stringify(newest.map(wireForm));
+    const rows = await againOnDeadlock(() => takeAll(sql, { nodeId, ids, text }));
+    return { changed: idsOf(rows, "changed"), unknown: idsOf(rows, "unknown") };
+  },
+});
+
+const idsOf = (rows: Taken[], mark: "changed" | "unknown") =>
+  rows.filter((row) => row[mark]).map(({ id }) => id);
+
+/** One report a process, the newest; snapshots that only an older one brings are kept. In the order of ids. */
+function newestOfEach(batch: ProcessReport[]): ProcessReport[] {
+  const newest = new Map<string, ProcessReport>();
+  for (const report of batch.toSorted((a, b) => a.revision - b.revision)) {
+    const before = newest.get(report.id)?.snapshots ?? [];
+    const streams = new Set(report.snapshots.map(({ stream }) => stream));
+    const kept = before.filter(({ stream }) => !streams.has(stream));
+    newest.set(report.id, { ...report, snapshots: [...kept, ...report.snapshots] });
+  }
+  return [...newest.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+const wireForm = ({ snapshots, ...report }: ProcessReport) => ({
+  ...storable(report),
+  final: isFinal(report.status),
+  snapshots: snapshots.map((each) => ({ ...each, head: base64(each.head), tail: base64(each.tail) })),
+});
+
+const base64Step = 8192;
+
+// In steps, because a call takes only so many arguments; without Buffer, which not every runtime has.
+function base64(bytes: Uint8Array): string {
+  let binary = "";
+  for (let at = 0; at < bytes.length; at += base64Step)
+    binary += String.fromCharCode(...bytes.subarray(at, at + base64Step));
+  return btoa(binary);
+}
+
+type Batch = { nodeId: string; ids: string[]; text: string };
+
+function takeAll(sql: Sql, batch: Batch): Promise<Taken[]> {
+  const { nodeId, ids, text } = batch;
+  // The ids and "is true" keep the planner on the primary key, away from the index over all rows of the node.
+  const ofNode = sql`(p.node_id = ${nodeId}) is true`;
+  const advances = sql`(p.status || '>' || r.status) = any(rule.allowed)`;
+  const ended = sql`(p.concluded_at is not null or (r.final and ${advances}))`;
+  return sql<Taken[]>`
+    with report as materialized (
+      select * from json_to_recordset(${text}::text::json) as each (
+        id text, revision bigint, status text, final boolean, reason text, detail text, "exitCode" int, signal text,
+        pid int, cwd text, "startedAt" timestamptz, "exitedAt" timestamptz, "durationMs" bigint,
+        "observedAt" timestamptz, "totalBytes" bigint, "omittedBytes" bigint, lines bigint,
+        survivors jsonb, snapshots json)
+    ), rule as (
+      select ${allowedSteps}::text[] as allowed
+    ), taken as (
+      update processes p set
+        revision = r.revision,
+        status = case when ${advances} then r.status else p.status end,
+        reason = case when ${advances} then r.reason else p.reason end,
+        detail = case when ${advances} then r.detail else p.detail end,
+        exit_code = case when ${advances} then r."exitCode" else p.exit_code end,
+        signal = case when ${advances} then r.signal else p.signal end,
+        exited_at = case when ${advances} then r."exitedAt" else p.exited_at end,
+        duration_ms = case when ${advances} then r."durationMs" else p.duration_ms end,
+        concluded_at = case when r.final and ${advances} then r."observedAt" else p.concluded_at end,
+        pid = coalesce(r.pid, p.pid),
+        cwd = coalesce(r.cwd, p.cwd),
+        started_at = coalesce(p.started_at, r."startedAt"),
+        observed_at = r."observedAt",
+        total_bytes = r."totalBytes",
+        omitted_bytes = r."omittedBytes",
+        lines = r.lines,
+        survivors = r.survivors,
+        sealed = case when ${ended} then null else p.sealed end,
+        stop = case when ${ended} and r.survivors = '[]'::jsonb then null else p.stop end
+      from report r, rule
+      where p.id = any(${ids}) and p.id = r.id and ${ofNode} and r.revision > p.revision
+      returning p.id
+    ), kept as (
+      insert into outputs (process_id, stream, head, tail, total_bytes)
+      select r.id, s.stream, decode(s.head, 'base64'), decode(s.tail, 'base64'), s."totalBytes"
+      from report r join taken using (id),
+        json_to_recordset(r.snapshots) as s (stream text, head text, tail text, "totalBytes" bigint)
+      on conflict (process_id, stream) do update
+      set head = excluded.head, tail = excluded.tail, total_bytes = excluded.total_bytes
+    )
+    select r.id, taken.id is not null as changed, p.id is null as unknown
+    from report r
+    left join taken on taken.id = r.id
+    left join processes p on p.id = any(${ids}) and p.id = r.id and ${ofNode}`;
+}

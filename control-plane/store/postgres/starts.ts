@@ -1,0 +1,106 @@
+// Storing a start is one statement, also with a key: claim of the key and row stand or fall together.
+
+import type { InsertOutcome, NewProcess, Processes } from "../store.ts";
+import type { processKeys } from "../../../drizzle/schema.ts";
+import { json, type Sql } from "./client.ts";
+import { processColumns, processRow, rowOfNew, type ProcessRecord } from "./process-rows.ts";
+import { storable } from "./text.ts";
+
+type Starts = Pick<Processes, "insert" | "fenceKey" | "takeQueued" | "putBack">;
+type KeyRecord = typeof processKeys.$inferSelect;
+
+const maxTries = 3;
+
+export const starts = (sql: Sql): Starts => ({
+  insert: (start) =>
+    start.key === null ? insertPlain(sql, storableStart(start)) : insertKeyed(sql, storableStart(start)),
+
+  async fenceKey({ nodeId, chatId, key, now }) {
+    const scope = scopeOf(nodeId, chatId);
+    for (let tries = 0; tries < maxTries; tries++) {
+      const fenced = await sql`
+        insert into process_keys (scope, key, created_at) values (${scope}, ${storable(key)}, ${now})
+        on conflict do nothing returning scope`;
+      if (fenced.length > 0) return { outcome: "fenced" };
+      const seen = await keyRecord(sql, scope, storable(key));
+      if (seen?.processId === null) return { outcome: "fenced" };
+      const record = seen && (await recordOf(sql, seen.processId));
+      if (record) return { outcome: "found", process: processRow(record) };
+    }
+    throw new Error(`The key of a process in ${scope} kept changing.`);
+  },
+
+  async takeQueued(nodeId, limit) {
+    // The database's clock: a row that waited for days has just begun to wait for its node's answer.
+    const taken = await sql<ProcessRecord[]>`
+      update processes set status = 'starting', handed_out_at = now()
+      where id in (
+        select id from processes where node_id = ${nodeId} and status = 'queued' and concluded_at is null
+        order by id limit ${limit} for update skip locked)
+      returning ${processColumns(sql)}`;
+    return taken.map(processRow).toSorted(byId);
+  },
+
+  async putBack(ids) {
+    await sql`
+      update processes set status = 'queued', handed_out_at = null
+      where id = any(${ids}) and status = 'starting' and revision = 0`;
+  },
+});
+
+const byId = (a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1);
+
+// The sealed bytes pass as they are; everything else is text.
+const storableStart = (start: NewProcess): NewProcess => storable(start);
+
+const scopeOf = (nodeId: string, chatId: string | null) => chatId ?? nodeId;
+
+async function insertPlain(sql: Sql, start: NewProcess): Promise<InsertOutcome> {
+  await sql`insert into processes (${insertColumns(sql)}) select ${insertValues(sql, start)}`;
+  return { outcome: "inserted", process: rowOfNew(start) };
+}
+
+async function insertKeyed(sql: Sql, start: NewProcess): Promise<InsertOutcome> {
+  const scope = scopeOf(start.nodeId, start.launch.chatId);
+  const key = start.key ?? "";
+  for (let tries = 0; tries < maxTries; tries++) {
+    const inserted = await sql`
+      with claim as (
+        insert into process_keys (scope, key, process_id, digest, created_at)
+        values (${scope}, ${key}, ${start.id}, ${start.digest}, ${start.createdAt})
+        on conflict do nothing returning scope)
+      insert into processes (${insertColumns(sql)}) select ${insertValues(sql, start)} from claim returning id`;
+    if (inserted.length > 0) return { outcome: "inserted", process: rowOfNew(start) };
+    const outcome = await outcomeOfKey(sql, { scope, key, digest: start.digest });
+    if (outcome) return outcome;
+  }
+  throw new Error(`The key of a process in ${scope} kept changing.`);
+}
+
+/** What a key that is taken means for a start; undefined when its process was deleted in between. */
+async function outcomeOfKey(
+  sql: Sql,
+  { scope, key, digest }: { scope: string; key: string; digest: string },
+): Promise<InsertOutcome | undefined> {
+  const seen = await keyRecord(sql, scope, key);
+  if (!seen) return undefined;
+  if (seen.processId === null) return { outcome: "start_canceled" };
+  if (seen.digest !== digest) return { outcome: "mismatch" };
+  const record = await recordOf(sql, seen.processId);
+  return record && { outcome: "attached", process: processRow(record) };
+}
+
+const keyRecord = async (sql: Sql, scope: string, key: string): Promise<KeyRecord | undefined> =>
+  (await sql<KeyRecord[]>`select * from process_keys where scope = ${scope} and key = ${key}`)[0];
+
+const recordOf = async (sql: Sql, id: string): Promise<ProcessRecord | undefined> =>
+  (await sql<ProcessRecord[]>`select ${processColumns(sql)} from processes where id = ${id}`)[0];
+
+const insertColumns = (sql: Sql) => sql`
+  id, node_id, chat_id, key, launch, sealed, background, labels, if_offline, queue_ttl_ms, status, created_at, handed_out_at`;
+
+const insertValues = (sql: Sql, start: NewProcess) => sql`
+  ${start.id}::text, ${start.nodeId}::text, ${start.launch.chatId}::text, ${start.key}::text,
+  ${json(sql, start.launch)}::jsonb, ${start.sealed}::bytea, ${start.background}::boolean,
+  ${json(sql, start.labels)}::jsonb, ${start.ifOffline}::text, ${start.queueTtlMs}::bigint, ${start.status}::text,
+  ${start.createdAt}::timestamptz, ${start.status === "starting" ? start.createdAt : null}::timestamptz`;

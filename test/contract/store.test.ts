@@ -1,0 +1,32 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openPostgresStore } from "../../control-plane/store/postgres/open.ts";
+import type { Store } from "../../control-plane/store/store.ts";
+import { testDatabase, type TestDatabase } from "../support/postgres.ts";
+import { idempotencyContract } from "./store-idempotency.ts";
+import { nodesContract } from "./store-nodes.ts";
+import { reportsContract } from "./store-reports.ts";
+import { startsContract } from "./store-starts.ts";
+
+describe("the Postgres store", () => {
+  let database: TestDatabase;
+  let store: Store;
+
+  beforeAll(async () => {
+    database = await testDatabase();
+    store = openPostgresStore({ url: database.url, poolSize: 5 });
+  });
+
+  afterAll(async () => {
+    await store.close();
+    await database.drop();
+  });
+
+  it("is ready on a current schema", async () => {
+    expect(await store.ready()).toEqual({ ready: true });
+  });
+
+  startsContract(() => store);
+  reportsContract(() => store);
+  nodesContract(() => store);
+  idempotencyContract(() => store);
+});
