@@ -1,0 +1,32 @@
+import type { z } from "zod";
+import type { patchNodeBody } from "#shared/api/node.ts";
+import { DroverError } from "#shared/errors.ts";
+import { closeCodes } from "#shared/link/limits.ts";
+import type { Needs } from "../needs.ts";
+import type { NodeRow } from "../store/store.ts";
+import { findNode } from "./find-node.ts";
+
+/** Changes name, labels or the limit of processes; a name in use is `conflict`. */
+export const patchNode = async (
+  needs: Needs,
+  idOrName: string,
+  change: z.output<typeof patchNodeBody>,
+): Promise<NodeRow> => {
+  const node = await findNode(needs, idOrName);
+  const changed = await needs.store.nodes.patch(node.id, change);
+  if (changed === "taken") throw new DroverError("conflict", "another node has this name");
+  if (changed === undefined) throw new DroverError("not_found", "there is no such node");
+  needs.bus.publish(`node:${node.id}`);
+  return changed;
+};
+
+/** Deletes a node: its key is void, its socket closes, its unfinished processes are lost. */
+export const deleteNode = async (needs: Needs, idOrName: string): Promise<void> => {
+  const node = await findNode(needs, idOrName);
+  const unfinished = await needs.store.processes.unfinished(node.id);
+  await needs.store.nodes.delete(node.id, needs.now());
+  needs.hub.disconnect(node.id, closeCodes.revoked, "the node was deleted");
+  needs.bus.publish(`node:${node.id}`);
+  for (const process of unfinished) needs.bus.publish(`process:${process.id}`);
+  needs.log.info("node.deleted", { nodeId: node.id, name: node.name, unfinished: unfinished.length });
+};

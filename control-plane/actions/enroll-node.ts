@@ -1,0 +1,44 @@
+import type { EnrollBody } from "#shared/api/node.ts";
+import { DroverError, type ErrorCode } from "#shared/errors.ts";
+import { newId } from "#shared/ids.ts";
+import type { Needs } from "../needs.ts";
+import type { EnrollOutcome, NodeRow } from "../store/store.ts";
+import { tokenHash } from "./token-hash.ts";
+
+/** How many processes a node runs at once unless its agent says otherwise. */
+export const defaultMaxProcesses = 256;
+
+type Refused = Exclude<EnrollOutcome["outcome"], "enrolled" | "repeated">;
+const refusals: Record<Refused, [ErrorCode, string]> = {
+  bad_token: ["unauthorized", "the join token is not valid"],
+  expired: ["unauthorized", "the join token has expired"],
+  used_up: ["unauthorized", "the join token has been used up"],
+  name_mismatch: ["forbidden", "the join token is for a node of another name"],
+  labels_refused: ["forbidden", "the join token does not allow labels of the agent"],
+  name_taken: ["conflict", "a node of this name exists"],
+};
+
+/** Makes the node of a join token; the same token and key hash again give the same node. */
+export const enrollNode = async (
+  needs: Needs,
+  body: EnrollBody,
+): Promise<{ node: NodeRow; repeated: boolean }> => {
+  const result = await needs.store.joinTokens.enroll({
+    ...body,
+    tokenHash: await tokenHash(body.joinToken),
+    nodeId: newId("node"),
+    now: needs.now(),
+    defaultMaxProcesses: body.facts.maxProcesses ?? defaultMaxProcesses,
+  });
+  if (!("node" in result)) {
+    const [code, message] = refusals[result.outcome];
+    throw new DroverError(code, message);
+  }
+  needs.bus.publish(`node:${result.node.id}`);
+  needs.log.info("node.enrolled", {
+    nodeId: result.node.id,
+    name: result.node.name,
+    repeated: result.outcome === "repeated",
+  });
+  return { node: result.node, repeated: result.outcome === "repeated" };
+};

@@ -1,0 +1,10 @@
+import { DroverError } from "#shared/errors.ts";
+import type { Needs } from "../needs.ts";
+import type { NodeRow } from "../store/store.ts";
+
+/** The node of this id or name, or `not_found`. */
+export const findNode = async (needs: Needs, idOrName: string): Promise<NodeRow> => {
+  const node = await needs.store.nodes.find(idOrName);
+  if (node === undefined) throw new DroverError("not_found", "there is no such node");
+  return node;
+};

@@ -1,0 +1,42 @@
+import type { JoinTokenBody } from "#shared/api/node.ts";
+import { newId } from "#shared/ids.ts";
+import type { Needs } from "../needs.ts";
+import { tokenHash } from "./token-hash.ts";
+
+/** A join token as its maker sees it; `token` is known only at this moment. */
+export type MadeJoinToken = { id: string; token: string; expiresAt: Date };
+
+/** Makes a join token; only its hash is stored. */
+export const makeJoinToken = async (needs: Needs, body: JoinTokenBody): Promise<MadeJoinToken> => {
+  const id = newId("tok");
+  const token = newSecret("drvj");
+  const now = needs.now();
+  const expiresAt = new Date(now.getTime() + body.ttlMs);
+  await needs.store.joinTokens.create({
+    ...body,
+    id,
+    hash: await tokenHash(token),
+    createdAt: now,
+    expiresAt,
+    uses: 0,
+  });
+  needs.log.info("join_token.created", { tokenId: id, maxUses: body.maxUses });
+  return { id, token, expiresAt };
+};
+
+/** The one line that starts an agent; without the token it reads it from the environment. */
+export const joinCommand = (needs: Needs, token: string | undefined, nodeName: string | undefined): string =>
+  [
+    `npx drover agent --url ${needs.config.publicUrl} --token ${token ?? '"$DROVER_JOIN_TOKEN"'}`,
+    ...(nodeName === undefined ? [] : [`--name ${nodeName}`]),
+  ].join(" ");
+
+/** 256 random bits as text behind a prefix that says what it is. */
+export const newSecret = (prefix: string): string => {
+  const bytes = crypto.getRandomValues(new Uint8Array(32));
+  const text = btoa(String.fromCharCode(...bytes))
+    .replaceAll("+", "-")
+    .replaceAll("/", "_")
+    .replaceAll("=", "");
+  return `${prefix}_${text}`;
+};

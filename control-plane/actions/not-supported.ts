@@ -1,0 +1,26 @@
+import type { StartProcessBody } from "#shared/api/process.ts";
+import { DroverError } from "#shared/errors.ts";
+
+const unsupported = (field: string): DroverError =>
+  new DroverError("not_supported", `${field} is not supported yet`, { field });
+
+/** Refuses fields of the contract that nothing honours yet: a field is never ignored. */
+export const requireSupported = (body: StartProcessBody): void => {
+  const field = unsupportedField(body);
+  if (field !== undefined) throw unsupported(field);
+};
+
+const unsupportedField = (body: StartProcessBody): string | undefined => {
+  if (body.chatId !== undefined) return "chatId";
+  if (body.user !== undefined) return "user";
+  if (body.pty !== undefined) return "pty";
+  const limit = (["memBytes", "cpuPct", "pids"] as const).find((name) => body.limits[name] !== undefined);
+  if (limit !== undefined) return `limits.${limit}`;
+  const secret = Object.entries(body.env ?? {}).find(([, value]) => typeof value !== "string");
+  return secret === undefined ? undefined : `env.${secret[0].slice(0, 100)}`;
+};
+
+/** Refuses a whole route of the contract that is not built yet. */
+export const routeNotSupported = (what: string): never => {
+  throw unsupported(what);
+};

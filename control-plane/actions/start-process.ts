@@ -1,0 +1,75 @@
+import type { StartProcessBody } from "#shared/api/process.ts";
+import { DroverError } from "#shared/errors.ts";
+import { refusal, refusalOfArgv } from "#shared/guard/refusal.ts";
+import { newId } from "#shared/ids.ts";
+import { dispatchQueued, dispatchStart } from "../link/dispatch.ts";
+import type { Launch } from "#shared/link/launch.ts";
+import type { Needs } from "../needs.ts";
+import type { InsertOutcome, NodeRow, ProcessRow } from "../store/store.ts";
+import { findNode } from "./find-node.ts";
+import { nodeOffline } from "./ask-node.ts";
+import { launchOf, withoutSecrets } from "./launch.ts";
+import { requireSupported } from "./not-supported.ts";
+import { inputDigest } from "./input-digest.ts";
+
+export type Started = { process: ProcessRow; attached: boolean };
+
+/** Says what is asked for, before anything is stored: unsupported fields, then the guard, then the node's state. */
+export const admitStart = async (needs: Needs, body: StartProcessBody): Promise<NodeRow> => {
+  requireSupported(body);
+  const refused = body.command === undefined ? refusalOfArgv(body.argv ?? []) : refusal(body.command);
+  if (refused !== undefined)
+    throw new DroverError("command_refused", refused.reason, { rule: refused.rule, reason: refused.reason });
+  const node = await findNode(needs, body.node ?? "");
+  if (body.ifOffline === "fail" && !needs.hub.online(node.id)) throw nodeOffline();
+  return node;
+};
+
+/** Starts a process: the row first, the push as a hint. `id` is given by the caller so that it can watch before the row exists. */
+export const startProcess = async (
+  needs: Needs,
+  body: StartProcessBody,
+  id = newId("proc"),
+): Promise<Started> => {
+  const node = await admitStart(needs, body);
+  const launch = launchOf(id, body);
+  const room = needs.hub.online(node.id) && needs.hub.free(node.id) > 0;
+  const stored = await needs.store.processes.insert({
+    id,
+    nodeId: node.id,
+    key: body.key ?? null,
+    digest: body.key === undefined ? "" : await inputDigest(needs, body),
+    launch: withoutSecrets(launch),
+    sealed: await sealed(needs, launch),
+    background: body.background,
+    labels: body.labels,
+    status: room ? "starting" : "queued",
+    ifOffline: body.ifOffline,
+    queueTtlMs: body.queueTtlMs,
+    createdAt: needs.now(),
+  });
+  const process = existing(stored);
+  if (stored.outcome === "attached") return { process, attached: true };
+  return { process: await send(needs, process, launch), attached: false };
+};
+
+const existing = (stored: InsertOutcome): ProcessRow => {
+  if ("process" in stored) return stored.process;
+  if (stored.outcome === "start_canceled")
+    throw new DroverError("start_canceled", "this key was canceled before its start arrived");
+  throw new DroverError("idempotency_mismatch", "a process with this key was started with another input");
+};
+
+// After a crash between row and push, the next session of the node finds the row and sends it. A row that waits is
+// offered once more: a place may have come up between the look and the row, and whoever freed it did not see this row.
+const send = async (needs: Needs, process: ProcessRow, launch: Launch): Promise<ProcessRow> => {
+  if (process.status === "starting" && (await dispatchStart(needs, process.nodeId, launch))) return process;
+  if (process.status === "queued") await dispatchQueued(needs, process.nodeId);
+  return { ...process, status: "queued" };
+};
+
+const sealed = async (needs: Needs, launch: Launch): Promise<Uint8Array | null> => {
+  const stdinText = typeof launch.stdin === "object" ? launch.stdin.text : undefined;
+  if (stdinText === undefined && Object.keys(launch.env).length === 0) return null;
+  return needs.seal.seal(JSON.stringify({ env: launch.env, stdinText }), launch.id);
+};

@@ -1,0 +1,81 @@
+import { Hono, type Context } from "hono";
+import { DroverError } from "#shared/errors.ts";
+import { newId } from "#shared/ids.ts";
+import { accessRoutes } from "./http/access.ts";
+import { authenticate } from "./http/auth.ts";
+import { documentRoutes } from "./http/documents.ts";
+import { healthRoutes } from "./http/health.ts";
+import { nodeRoutes } from "./http/nodes.ts";
+import { onError } from "./http/problem.ts";
+import { processControlRoutes } from "./http/process-control.ts";
+import { processEvents } from "./http/process-events.ts";
+import { processOutput } from "./http/process-output.ts";
+import { processRoutes } from "./http/processes.ts";
+import type { AppEnv, Around, Route } from "./http/route.ts";
+import type { Needs } from "./needs.ts";
+
+const neverClosing = new AbortController().signal;
+
+/**
+ * The control plane's HTTP API out of its needs; it knows no runtime. `closing` ends long polls and streams when the
+ * control plane stops.
+ */
+export const createApp = (needs: Needs, closing: AbortSignal = neverClosing): Hono<AppEnv> => {
+  const app = new Hono<AppEnv>();
+  const routes = allRoutes();
+  app.onError(onError(needs));
+  app.notFound(() => {
+    throw new DroverError("not_found", "there is no such route");
+  });
+  app.use(stamp);
+  // The order is the check: routes without a token first, then the token, then all others.
+  serve(
+    app,
+    routes.filter((route) => route.open === true),
+    { needs, closing },
+  );
+  app.use("/v1/*", authenticate(needs));
+  serve(
+    app,
+    routes.filter((route) => route.open !== true),
+    { needs, closing },
+  );
+  return app;
+};
+
+const allRoutes = (): Route[] => {
+  const api = [
+    ...accessRoutes,
+    ...nodeRoutes,
+    ...processRoutes,
+    ...processControlRoutes,
+    processOutput,
+    processEvents,
+    ...healthRoutes,
+  ];
+  return [...api, ...documentRoutes(api)];
+};
+
+const serve = (app: Hono<AppEnv>, routes: Route[], around: Around): void => {
+  for (const [path, sharing] of Map.groupBy(routes, (route) => route.path)) {
+    for (const route of sharing) app.on(route.method.toUpperCase(), [path], (c) => route.serve(c, around));
+    app.all(path, () => notAllowed(sharing));
+  }
+};
+
+const notAllowed = (routes: Route[]): never => {
+  const methods = routes.map((route) => route.method.toUpperCase());
+  const allow = [...methods, ...(methods.includes("GET") ? ["HEAD"] : [])].join(", ");
+  throw new DroverError("method_not_allowed", `allowed here: ${allow}`, { allow });
+};
+
+const stamp = async (c: Context<AppEnv>, next: () => Promise<void>): Promise<void> => {
+  const requestId = newId("req");
+  c.set("requestId", requestId);
+  c.header("x-request-id", requestId);
+  c.header("x-content-type-options", "nosniff");
+  c.header("x-frame-options", "DENY");
+  c.header("referrer-policy", "no-referrer");
+  c.header("cache-control", "no-store");
+  await next();
+};

@@ -1,0 +1,79 @@
+import { createServer, type Server } from "node:http";
+import { getRequestListener } from "@hono/node-server";
+import { SettingError } from "./settings.ts";
+
+type Fetch = (request: Request, env: object) => Response | Promise<Response>;
+
+/** A server that is not listening yet. */
+export const httpServer = (fetch: Fetch): Server => {
+  const listener = getRequestListener((request, env) => fetch(request, env), { errorHandler: unreadable });
+  // Long polls take minutes to answer; what is limited is how long a request may take to arrive.
+  const server = createServer(
+    { requestTimeout: 120_000, headersTimeout: 30_000, keepAliveTimeout: 72_000 },
+    (request, response) => void listener(request, response),
+  );
+  server.on("clientError", (_error, socket) => {
+    if (socket.writable)
+      socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+  });
+  return server;
+};
+
+// Only a request that is no valid HTTP (its Host, its target) gets here: the app answers everything else.
+const unreadable = (): Response => {
+  const body = {
+    type: "urn:drover:problem:invalid_request",
+    title: "The request is not valid",
+    status: 400,
+    code: "invalid_request",
+    detail: "the request cannot be read",
+    requestId: "",
+  };
+  return new Response(JSON.stringify(body), {
+    status: 400,
+    headers: { "content-type": "application/problem+json" },
+  });
+};
+
+/** Listens and answers the port; a port in use or an address that is not here is a SettingError. */
+export const listen = (server: Server, { host, port }: { host: string; port: number }): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const failed = (error: NodeJS.ErrnoException): void => reject(readable(error, host, port));
+    server.once("error", failed);
+    server.listen({ host, port }, () => {
+      server.off("error", failed);
+      const address = server.address();
+      resolve(typeof address === "object" && address !== null ? address.port : port);
+    });
+  });
+
+const readable = (error: NodeJS.ErrnoException, host: string, port: number): Error => {
+  if (error.code === "EADDRINUSE")
+    return new SettingError(`port ${port} on ${host} is in use: choose another with DROVER_PORT (--port)`, {
+      cause: error,
+    });
+  if (error.code === "EACCES")
+    return new SettingError(
+      `port ${port} may not be used by this user: choose another with DROVER_PORT (--port)`,
+      { cause: error },
+    );
+  return new SettingError(
+    `cannot listen on ${host}:${port} (${error.code ?? error.message}): see DROVER_HOST and DROVER_PORT`,
+    { cause: error },
+  );
+};
+
+/** Where a server on this host can be reached from this machine. */
+export const urlOf = (host: string, port: number): string => {
+  const reachable = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
+  return `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`;
+};
+
+/** Stops accepting, gives open requests a moment to end, then cuts what is left. */
+export const stopServer = async (server: Server, graceMs: number): Promise<void> => {
+  const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
+  server.closeIdleConnections();
+  const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+  await closed;
+  clearTimeout(cut);
+};

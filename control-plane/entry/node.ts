@@ -1,0 +1,124 @@
+// The control plane on Node. It comes up in this order, and goes down the other way round: database and its schema →
+// secrets → needs, link and app → HTTP server → scheduler. The only place that knows this runtime.
+
+import { randomBytes } from "node:crypto";
+import type { Server } from "node:http";
+import { createApp } from "../app.ts";
+import { newSecret } from "../actions/make-join-token.ts";
+import { tokenHash } from "../actions/token-hash.ts";
+import { createMemoryBus } from "../bus/memory.ts";
+import { openLink, type Link } from "../link/link.ts";
+import type { Config, Needs } from "../needs.ts";
+import { startTicker } from "../scheduler/ticker.ts";
+import { sealWith } from "../seal.ts";
+import { acceptAgents } from "./agent-upgrade.ts";
+import { openDatabase, type Database } from "./database.ts";
+import { httpServer, listen, stopServer, urlOf } from "./listen.ts";
+import { createLog, type MaskingLog } from "./log.ts";
+import { keptSecret } from "./secret-file.ts";
+import { keyBytes, type Settings } from "./settings.ts";
+import { version } from "./version.ts";
+
+export { settingsFromEnv, SettingError, type Settings } from "./settings.ts";
+
+export type ControlPlane = {
+  url: string;
+  port: number;
+  /** Ends everything in order; at most about 10 s of its own, then the database. */
+  close(): Promise<void>;
+};
+
+const retentionMs = 30 * 24 * 3600 * 1000;
+const openRequestsMs = 2000;
+
+/** Starts a control plane; resolves when it answers. A wrong setting, a port in use or an unreachable database is a readable error. */
+export const startControlPlane = async (settings: Settings): Promise<ControlPlane> => {
+  const log = createLog(settings.log, (line) => process.stderr.write(line));
+  const database = await openDatabase(settings, log);
+  try {
+    return await startOn(database, settings, log);
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+};
+
+const startOn = async (database: Database, settings: Settings, log: MaskingLog): Promise<ControlPlane> => {
+  const config = await configOf(settings, log);
+  const { link, needs } = await needsOf(database, { settings, config, log });
+  const closing = new AbortController();
+  const app = createApp(needs, closing.signal);
+  const server = httpServer((request, env) => app.fetch(request, env));
+  const agents = acceptAgents(server, link, log);
+  // Sessions that a crash left open: nobody else holds sockets of this database.
+  await needs.store.nodes.disconnectAll(needs.now());
+  const port = await listen(server, settings);
+  const url = urlOf(settings.host, port);
+  if (config.publicUrl === "") config.publicUrl = url;
+  const ticker = startTicker(needs);
+  log.info("control_plane.started", { url, version, pid: process.pid });
+  const close = (): Promise<void> => closeAll({ closing, server, link, agents, ticker, database, log });
+  return { url, port, close: once(close) };
+};
+
+const configOf = async (settings: Settings, log: MaskingLog): Promise<Config> => {
+  const adminToken = settings.adminToken ?? (await madeToken(settings.dataDir, log));
+  log.hide(adminToken);
+  return {
+    adminTokenHash: await tokenHash(adminToken),
+    publicUrl: settings.publicUrl ?? "",
+    version,
+    retentionMs,
+  };
+};
+
+const madeToken = async (dataDir: string, log: MaskingLog): Promise<string> => {
+  const { secret, path, made } = await keptSecret(dataDir, "admin-token", () => newSecret("drva"));
+  if (made) log.info("admin_token.made", { path });
+  return secret;
+};
+
+const secretKeyOf = async (settings: Settings): Promise<Uint8Array<ArrayBuffer>> => {
+  if (settings.secretKey !== undefined) return settings.secretKey;
+  const { secret, path } = await keptSecret(settings.dataDir, "secret-key", () =>
+    randomBytes(32).toString("base64"),
+  );
+  return keyBytes(secret, path);
+};
+
+type Known = { settings: Settings; config: Config; log: MaskingLog };
+
+const needsOf = async (
+  database: Database,
+  { settings, config, log }: Known,
+): Promise<{ link: Link; needs: Needs }> => {
+  const bus = createMemoryBus((fault) => log.error("bus.look_failed", { error: fault }));
+  const seal = await sealWith(await secretKeyOf(settings));
+  const rest = { store: database.store, bus, seal, config, log, now: () => new Date() };
+  const link = openLink(rest);
+  return { link, needs: { ...rest, hub: link.hub } };
+};
+
+type Running = {
+  closing: AbortController;
+  server: Server;
+  link: Link;
+  agents: { close(): void };
+  ticker: { stop(): Promise<void> };
+  database: Database;
+  log: MaskingLog;
+};
+
+const closeAll = async ({ closing, server, link, agents, ticker, database, log }: Running): Promise<void> => {
+  closing.abort();
+  // Agents are told to come back later while open requests end; the database goes last, when nobody needs it.
+  await Promise.all([stopServer(server, openRequestsMs), link.close(), ticker.stop()]);
+  agents.close();
+  await database.close();
+  log.info("control_plane.stopped");
+};
+
+const once = (work: () => Promise<void>): (() => Promise<void>) => {
+  let running: Promise<void> | undefined;
+  return () => (running ??= work());
+};

@@ -1,0 +1,105 @@
+import { homedir } from "node:os";
+import { isAbsolute, join, resolve } from "node:path";
+
+/** A setting is wrong or missing: one line for a person, exit code 2. */
+export class SettingError extends Error {
+  override readonly name = "SettingError";
+}
+
+export type LogFormat = "json" | "pretty";
+
+export type Settings = {
+  host: string;
+  /** 0 takes any free port. */
+  port: number;
+  dataDir: string;
+  /** Undefined: an embedded database in the data folder. */
+  databaseUrl: string | undefined;
+  /** Undefined: made once into the data folder. */
+  adminToken: string | undefined;
+  /** 32 bytes; undefined: made once into the data folder. */
+  secretKey: Uint8Array<ArrayBuffer> | undefined;
+  /** Undefined: where it listens. */
+  publicUrl: string | undefined;
+  log: LogFormat;
+};
+
+type Env = Record<string, string | undefined>;
+export type Flags = {
+  host?: string;
+  port?: string;
+  dataDir?: string;
+  databaseUrl?: string;
+  publicUrl?: string;
+};
+
+/** The settings of a control plane; flags win over the environment, an empty value counts as unset. */
+export const settingsFromEnv = (env: Env, flags: Flags = {}): Settings => {
+  const port = given(flags.port, env["DROVER_PORT"]);
+  const databaseUrl = given(flags.databaseUrl, env["DATABASE_URL"]);
+  const publicUrl = given(flags.publicUrl, env["DROVER_PUBLIC_URL"]);
+  const adminToken = given(env["DROVER_ADMIN_TOKEN"]);
+  const secretKey = given(env["DROVER_SECRET_KEY"]);
+  return {
+    host: given(flags.host, env["DROVER_HOST"]) ?? "127.0.0.1",
+    port: port === undefined ? 4600 : portNumber(port),
+    dataDir: resolve(given(flags.dataDir, env["DROVER_DATA_DIR"]) ?? defaultDataDir(env)),
+    databaseUrl: databaseUrl && postgresUrl(databaseUrl),
+    adminToken: adminToken && token(adminToken),
+    secretKey: secretKey === undefined ? undefined : keyBytes(secretKey),
+    publicUrl: publicUrl && webUrl(publicUrl),
+    log: logFormat(given(env["DROVER_LOG"])),
+  };
+};
+
+const given = (...values: (string | undefined)[]): string | undefined =>
+  values.find((value) => value !== undefined && value !== "");
+
+const portNumber = (text: string): number => {
+  const port = Number(text);
+  if (!/^\d{1,5}$/.test(text) || port > 65_535)
+    throw new SettingError("DROVER_PORT (--port) must be a number from 0 to 65535");
+  return port;
+};
+
+const postgresUrl = (text: string): string => {
+  if (!URL.canParse(text) || !/^postgres(ql)?:$/.test(new URL(text).protocol))
+    throw new SettingError(
+      "DATABASE_URL (--database-url) must be a URL like postgres://user:password@host:5432/name",
+    );
+  return text;
+};
+
+const webUrl = (text: string): string => {
+  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
+    throw new SettingError("DROVER_PUBLIC_URL (--public-url) must be an http or https URL");
+  return text.replace(/\/+$/, "");
+};
+
+const token = (text: string): string => {
+  if (!/^[\x21-\x7e]{1,512}$/.test(text))
+    throw new SettingError("DROVER_ADMIN_TOKEN must be at most 512 printable characters without spaces");
+  return text;
+};
+
+/** The 32 bytes of a secret key in base64; `where` names the setting in the error. */
+export const keyBytes = (text: string, where = "DROVER_SECRET_KEY"): Uint8Array<ArrayBuffer> => {
+  const bytes = Uint8Array.from(Buffer.from(text, "base64"));
+  if (!/^[A-Za-z0-9+/_-]{43}=?$/.test(text) || bytes.length !== 32)
+    throw new SettingError(`${where} must hold 32 bytes in base64`);
+  return bytes;
+};
+
+const logFormat = (text: string | undefined): LogFormat => {
+  if (text === undefined) return process.stderr.isTTY ? "pretty" : "json";
+  if (text !== "json" && text !== "pretty") throw new SettingError("DROVER_LOG must be json or pretty");
+  return text;
+};
+
+const defaultDataDir = (env: Env): string => {
+  if (process.getuid?.() === 0) return "/var/lib/drover";
+  const base = given(env["XDG_DATA_HOME"]);
+  return base !== undefined && isAbsolute(base)
+    ? join(base, "drover")
+    : join(given(env["HOME"]) ?? homedir(), ".local/share/drover");
+};

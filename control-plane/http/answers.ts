@@ -1,0 +1,13 @@
+import { z } from "zod";
+import { page, problem } from "#shared/api/common.ts";
+import { nodeView } from "#shared/api/node.ts";
+import { processView, processWithResult } from "#shared/api/process.ts";
+
+/** The answers that several routes share, with the names they have in the API description. */
+export const processAnswer = processView.meta({ ref: "Process" });
+export const processWithResultAnswer = processWithResult.meta({ ref: "ProcessWithResult" });
+export const nodeAnswer = nodeView.meta({ ref: "Node" });
+export const problemAnswer = problem.meta({ ref: "Problem" });
+export const processPage = page(processAnswer);
+export const nodePage = page(nodeAnswer);
+export const none = z.undefined();

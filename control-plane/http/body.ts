@@ -1,0 +1,75 @@
+import type { Context } from "hono";
+import { maxBodyBytes } from "#shared/api/common.ts";
+import { DroverError } from "#shared/errors.ts";
+import type { AppEnv } from "./route.ts";
+
+const tooLarge = (): DroverError =>
+  new DroverError("payload_too_large", `the body must be at most ${maxBodyBytes} bytes`);
+
+/** Reads the whole body as text: first its size is checked, also of a body without a declared length, then its type. */
+export const readBodyText = async (c: Context<AppEnv>): Promise<string> => {
+  const declared = Number(c.req.header("content-length"));
+  if (declared > maxBodyBytes) throw tooLarge();
+  // A declared length is enforced by HTTP itself, so such a body can be read in one go.
+  const bytes =
+    c.req.header("content-length") === undefined
+      ? await readCapped(c.req.raw.body)
+      : new Uint8Array(await c.req.raw.arrayBuffer());
+  if (bytes.length > 0) requireJsonType(c.req.header("content-type"));
+  return decode(bytes);
+};
+
+const readCapped = async (body: ReadableStream<Uint8Array> | null): Promise<Uint8Array> => {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of body ?? []) {
+    length += piece.length;
+    if (length > maxBodyBytes) throw tooLarge();
+    pieces.push(piece);
+  }
+  return joined(pieces, length);
+};
+
+const joined = (pieces: Uint8Array[], length: number): Uint8Array => {
+  const all = new Uint8Array(length);
+  let at = 0;
+  for (const piece of pieces) {
+    all.set(piece, at);
+    at += piece.length;
+  }
+  return all;
+};
+
+const jsonType = /^application\/(json|[\w.+-]+\+json)\s*(;\s*charset="?utf-8"?\s*)?$/i;
+
+const requireJsonType = (type: string | undefined): void => {
+  if (type === undefined || !jsonType.test(type))
+    throw new DroverError("unsupported_media_type", "the content type must be application/json in UTF-8");
+};
+
+const decode = (bytes: Uint8Array): string => {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (error) {
+    throw new DroverError(
+      "invalid_request",
+      "the body is not valid UTF-8",
+      { issues: [{ path: "body", message: "must be UTF-8" }] },
+      error,
+    );
+  }
+};
+
+/** Parses JSON; the parser's own message is not answered because it quotes the input. */
+export const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new DroverError(
+      "invalid_request",
+      "the body is not valid JSON",
+      { issues: [{ path: "body", message: "must be JSON" }] },
+      error,
+    );
+  }
+};

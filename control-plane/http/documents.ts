@@ -1,0 +1,44 @@
+import { z } from "zod";
+import { describeApi } from "./api-description.ts";
+import { docsPage } from "./docs-page.ts";
+import { route, type Route } from "./route.ts";
+
+/** `/openapi.json` and `/docs` over all other routes and themselves. */
+export const documentRoutes = (others: Route[]): Route[] => {
+  let description: Promise<object> | undefined;
+  const openapi = route({
+    method: "get",
+    path: "/openapi.json",
+    operationId: "describeApi",
+    summary: "This description",
+    tag: "service",
+    open: true,
+    answers: { 200: { description: "OpenAPI 3.1", schema: z.record(z.string(), z.unknown()) } },
+    failures: [],
+    handle: async ({ c, needs }) => {
+      description ??= describeApi([...others, openapi, docs], {
+        version: needs.config.version,
+        url: needs.config.publicUrl,
+      });
+      return c.json(await description);
+    },
+  });
+  const docs = route({
+    method: "get",
+    path: "/docs",
+    operationId: "readDocs",
+    summary: "This description as a page",
+    tag: "service",
+    open: true,
+    answers: { 200: { description: "A page", media: "text/html" } },
+    failures: [],
+    handle: ({ c }) => {
+      c.header(
+        "content-security-policy",
+        "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'",
+      );
+      return c.html(docsPage);
+    },
+  });
+  return [openapi, docs];
+};

@@ -1,0 +1,38 @@
+import { DroverError } from "#shared/errors.ts";
+import type { Call } from "./route.ts";
+
+export type Once<T> = { replayed: false; made: T } | { replayed: true; id: string };
+
+const keyShape = /^[\x21-\x7e]([\x20-\x7e]{0,253}[\x21-\x7e])?$/;
+
+/**
+ * Runs `make` once for the Idempotency-Key of a request; without the header, always. A key belongs to token, method and
+ * path; what is stored are a keyed digest of the body and the id of the object, never the answer.
+ */
+export const once = async <T extends { id: string }>(
+  call: Pick<Call<unknown, unknown>, "c" | "needs" | "bodyText">,
+  make: () => Promise<T>,
+): Promise<Once<T>> => {
+  const { c, needs } = call;
+  const key = c.req.header("idempotency-key");
+  if (key === undefined) return { replayed: false, made: await make() };
+  if (!keyShape.test(key))
+    throw new DroverError("invalid_request", "Idempotency-Key: must be 1 to 255 printable characters", {
+      issues: [{ path: "Idempotency-Key", message: "must be 1 to 255 printable characters" }],
+    });
+  let made: T | undefined;
+  const scope = `${c.get("principal").tokenHash} ${c.req.method} ${c.req.path}`;
+  const claim = { scope, key, digest: await needs.seal.digest(call.bodyText), now: needs.now() };
+  const result = await needs.store.idempotency.once(claim, async () => {
+    made = await make();
+    return made.id;
+  });
+  if (result.outcome === "mismatch")
+    throw new DroverError("idempotency_mismatch", "this Idempotency-Key was used with another body");
+  return made === undefined ? replay(call, result.objectId) : { replayed: false, made };
+};
+
+const replay = (call: Pick<Call<unknown, unknown>, "c">, id: string): Once<never> => {
+  call.c.header("idempotent-replayed", "true");
+  return { replayed: true, id };
+};

@@ -1,0 +1,30 @@
+import type { NodeView } from "#shared/api/node.ts";
+import { nodeStatus } from "../actions/node-presence.ts";
+import type { Needs } from "../needs.ts";
+import type { NodeRow } from "../store/store.ts";
+
+/** A node as every route answers it: its row, and what its live socket says now. */
+export const nodeView = (needs: Needs, node: NodeRow): NodeView => {
+  const live = needs.hub.load(node.id);
+  const { facts } = node;
+  return {
+    id: node.id,
+    name: node.name,
+    status: nodeStatus(needs, node),
+    labels: node.labels,
+    lastSeenAt: (live?.lastSeenAt ?? node.lastSeenAt)?.toISOString() ?? null,
+    version: facts.version ?? null,
+    os: facts.os ?? null,
+    arch: facts.arch ?? null,
+    hostname: facts.hostname ?? null,
+    cpus: facts.cpus ?? null,
+    memBytes: facts.memBytes ?? null,
+    enforces: facts.enforces ?? [],
+    load: live?.load ?? node.load,
+    running: node.running,
+    queued: node.queued,
+    maxProcesses: node.maxProcesses,
+    connectedAt: node.connectedAt?.toISOString() ?? null,
+    createdAt: node.createdAt.toISOString(),
+  };
+};

@@ -1,0 +1,94 @@
+import type { Context } from "hono";
+import type { AppEnv } from "./route.ts";
+
+/**
+ * Server-sent events, in one file for all routes. Events are pulled: the next one is made only when the last one went to
+ * the network, so a slow reader slows its source and buffers nothing. A ping goes out when nothing else did for a while;
+ * it carries no id, so the client's resume point stays. A reader that takes nothing at all for too long is cut and can
+ * resume. However the stream ends, `abort` ends its source.
+ */
+export type SseEvent = { id: string; event: string; data: unknown };
+
+const pingEveryMs = 15_000;
+const stuckAfterMs = 30_000;
+const encoder = new TextEncoder();
+const ping = encoder.encode("event: ping\ndata: {}\n\n");
+
+export type SseSource = { events: AsyncIterator<SseEvent, void>; signal: AbortSignal; abort(): void };
+export type SseTimes = { pingEveryMs: number; stuckAfterMs: number };
+
+/** Answers with a stream of the source's events; it ends when the source ends. */
+export const sse = (c: Context<AppEnv>, source: SseSource, times?: SseTimes): Response =>
+  c.body(eventStream(source, times), 200, {
+    "content-type": "text/event-stream; charset=utf-8",
+    "cache-control": "no-store, no-transform",
+    "x-accel-buffering": "no",
+  });
+
+/** The bytes of the stream. */
+export const eventStream = (
+  source: SseSource,
+  times: SseTimes = { pingEveryMs, stuckAfterMs },
+): ReadableStream<Uint8Array> => {
+  let pending: Promise<Step> | undefined;
+  let stuck: ReturnType<typeof setTimeout> | undefined;
+  const close = (): void => {
+    clearTimeout(stuck);
+    source.abort();
+  };
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        clearTimeout(stuck);
+        pending ??= nextStep(source);
+        const step = await within(pending, times.pingEveryMs);
+        if (step !== "ping") pending = undefined;
+        if (step === "end" || source.signal.aborted) {
+          close();
+          return controller.close();
+        }
+        if (typeof step === "object" && "error" in step) {
+          close();
+          return controller.close();
+        }
+        controller.enqueue(step === "ping" ? ping : encode(step));
+        stuck = setTimeout(() => {
+          close();
+          controller.error(readerIsStuck());
+        }, times.stuckAfterMs);
+      },
+      cancel: close,
+    },
+    // Nothing is made before it is wanted.
+    { highWaterMark: 0 },
+  );
+};
+
+type Step = SseEvent | "end" | { error: unknown };
+
+// A source that fails ends the stream without `end`: the client resumes and meets the failure as an answer.
+const nextStep = async (source: SseSource): Promise<Step> => {
+  try {
+    const next = await source.events.next();
+    return next.done === true ? "end" : next.value;
+  } catch (error) {
+    return { error };
+  }
+};
+
+const within = async (step: Promise<Step>, ms: number): Promise<Step | "ping"> => {
+  const { promise, resolve } = Promise.withResolvers<"ping">();
+  const timer = setTimeout(() => resolve("ping"), ms);
+  try {
+    return await Promise.race([step, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
+const encode = ({ id, event, data }: SseEvent): Uint8Array =>
+  encoder.encode(`id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+
+// The code tells the HTTP server that this end is no fault of its own.
+const readerIsStuck = (): Error =>
+  Object.assign(new Error("the reader took nothing for too long"), { code: "ERR_STREAM_PREMATURE_CLOSE" });
