@@ -1,20 +1,24 @@
 import type { ChildProcess } from "node:child_process";
 import { type FSWatcher, statSync, watch } from "node:fs";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { SignalName } from "#shared/api/process.ts";
 import type { ProcessStatus } from "#shared/process-state.ts";
 import type { Report } from "#shared/link/report.ts";
 import { boundOutput, overBound } from "./disk-bound.ts";
 import { type Ending, endingOf, endingWithoutRecord, firstEnd } from "./ending.ts";
+import { type Facts, factsOf, factsOfFinal, storyOf } from "./facts.ts";
 import { type Final, markAcked, writeFinal } from "./final.ts";
 import type { ProcessFolder } from "./folder.ts";
 import { type EndIntent, type Intent, noteIntent } from "./intents.ts";
-import { endTree, killTree, signalOne, signalTree } from "./kill.ts";
+import { killTree, type SignalOutcome, signalOne, signalTree } from "./kill.ts";
 import { LimitClock } from "./limit-clock.ts";
-import { commandOf, isAlive, procEntry, type ProcTable, uptime } from "./proc-table.ts";
+import { isAlive, procEntry, type ProcTable, uptime } from "./proc-table.ts";
+import { pause } from "./pause.ts";
 import { readRecord, rewriteSpec, type RunRecord, type Spec } from "./record.ts";
+import { settled } from "./settle.ts";
 import { SnapshotBook } from "./snapshot-book.ts";
+import { sameSurvivors, type Survivor, survivorsOf } from "./survivors.ts";
 import { mayHaveMembers, membersOf, newTree, type Tree } from "./tree.ts";
+import { TreeKiller } from "./tree-killer.ts";
 
 /**
  * The life of one process as the agent sees it: claimed → running → settling → ended.
@@ -32,10 +36,9 @@ export type ChildNeeds = { bootId: string; nextRevision(): number; changed(child
 
 type Phase = "claimed" | "running" | "settling" | "ended";
 
-const quietMs = 300;
-const settleMs = 3000;
 const sweepAfterMs = 2000;
-const maxListedSurvivors = 100;
+/** A command that lives this long is reported as running; a shorter one only as ended. */
+const shownAfterMs = 25;
 
 export class Child {
   readonly folder: ProcessFolder;
@@ -48,12 +51,12 @@ export class Child {
   #record: RunRecord | undefined;
   #intents: Intent[] = [];
   #ending: Ending | undefined;
-  #survivors: { pid: number; command: string }[] = [];
+  #survivors: Survivor[] = [];
   #revision: number;
   #ackedRevision = 0;
   #watcher: FSWatcher | undefined;
-  #hurry = new AbortController();
-  #killing: Promise<void> | undefined;
+  #restored: Final | undefined;
+  #killer: TreeKiller;
   #life = new AbortController();
   #ended = new AbortController();
 
@@ -65,6 +68,12 @@ export class Child {
     this.#revision = needs.nextRevision();
     this.limits = new LimitClock(spec);
     this.snapshots = new SnapshotBook(folder, spec.output);
+    this.#killer = new TreeKiller(this.tree, {
+      look: () => this.look(),
+      leaderGone: () => this.#phase === "settling" || this.#phase === "ended",
+      ended: () => this.watchSurvivors(),
+      life: this.#life.signal,
+    });
   }
 
   get id(): string {
@@ -110,7 +119,7 @@ export class Child {
     this.limits.begin(uptime());
     wrapper.once("exit", () => this.look({ wrapperGone: true }));
     wrapper.unref();
-    void this.#after(25, () => this.look());
+    void pause(shownAfterMs, this.#life.signal).then(() => this.look());
   }
 
   /** Takes charge of a wrapper that an earlier agent spawned. */
@@ -139,7 +148,6 @@ export class Child {
     this.#restored = final;
     this.#ended.abort();
   }
-  #restored: Final | undefined;
 
   /** Reads the record and goes on from what it says. */
   look(seen: { wrapperGone?: boolean } = {}): void {
@@ -151,7 +159,7 @@ export class Child {
     if (record?.exit) return this.#leaderExited(this.endingBy(record.exit.code));
     if (!gone) return;
     // Nobody waits for the command any more: what is left of it is ended, so that its fate is known to be over.
-    if (mayHaveMembers(this.tree)) this.#killing ??= killTree(this.tree).then(() => this.#killEnded());
+    if (mayHaveMembers(this.tree)) this.#killer.sweep();
     this.#leaderExited(this.#endingWithoutExit(record));
   }
 
@@ -176,48 +184,43 @@ export class Child {
 
   #endingWithoutExit(record: RunRecord | undefined): Ending {
     if (record?.leader || firstEnd(this.#intents)) return endingWithoutRecord(this.#intents);
-    return { status: "failed", reason: "spawn_error", detail: "the shell that starts commands could not run", exitCode: null, signal: null };
+    return {
+      status: "failed",
+      reason: "spawn_error",
+      detail: "the shell that starts commands could not run",
+      exitCode: null,
+      signal: null,
+    };
   }
 
   /** The leader is gone: at once final when nothing lives on, else when it has settled. */
   #leaderExited(ending: Ending): void {
     this.#phase = "settling";
     this.#watcher?.close();
-    if (!this.#killing && !overBound(this) && !mayHaveMembers(this.tree)) return this.#finish(ending, []);
+    if (!this.#killer.work && !overBound(this) && !mayHaveMembers(this.tree)) return this.#finish(ending, []);
     void this.#settle(ending);
   }
 
   async #settle(ending: Ending): Promise<void> {
     const began = performance.now();
-    let size = this.snapshots.totalBytes();
-    let quietSince = began;
-    while (!this.#life.signal.aborted) {
-      const now = performance.now();
-      const grown = this.snapshots.totalBytes();
-      if (grown !== size) [size, quietSince] = [grown, now];
-      const members = membersOf(this.tree);
-      if (members.length === 0 || (!this.#killing && (now - quietSince >= quietMs || now - began >= settleMs))) break;
-      await this.#pause(25);
-    }
-    await this.#killing;
+    const life = this.#life.signal;
+    await settled(this.tree, {
+      size: () => this.snapshots.totalBytes(),
+      killing: () => this.#killer.work,
+      life,
+    });
     await boundOutput(this);
-    if (this.#life.signal.aborted) return;
-    this.#finish(ending, this.#listSurvivors(membersOf(this.tree)));
-    if (!this.#spec.keepDescendants && this.#survivors.length > 0) void this.#sweep(began);
+    if (life.aborted) return;
+    this.#finish(ending, survivorsOf(this.tree));
+    if (!this.#spec.keepDescendants && this.#survivors.length > 0) void this.#sweepLater(began);
   }
 
-  async #sweep(began: number): Promise<void> {
-    await this.#pause(Math.max(0, sweepAfterMs - (performance.now() - began)));
-    if (this.#life.signal.aborted) return;
-    await killTree(this.tree);
-    this.watchSurvivors();
+  async #sweepLater(began: number): Promise<void> {
+    await pause(Math.max(0, sweepAfterMs - (performance.now() - began)), this.#life.signal);
+    if (!this.#life.signal.aborted) this.#killer.sweep();
   }
 
-  #listSurvivors(members: ReturnType<typeof membersOf>): { pid: number; command: string }[] {
-    return members.slice(0, maxListedSurvivors).map((member) => ({ pid: member.pid, command: commandOf(member) }));
-  }
-
-  #finish(ending: Ending, survivors: { pid: number; command: string }[]): void {
+  #finish(ending: Ending, survivors: Survivor[]): void {
     this.#phase = "ended";
     this.#ending = ending;
     this.#survivors = survivors;
@@ -228,36 +231,36 @@ export class Child {
   }
 
   #writeFinal(): void {
+    if (!this.#ending) return;
     try {
-      writeFinal(this.folder, this.#final());
+      writeFinal(this.folder, this.#final(this.#ending));
     } catch (error) {
       // With a full disk the record itself holds the ending; it is read again after a restart.
-      if ((error as NodeJS.ErrnoException).code !== "ENOSPC" && (error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+      if (
+        (error as NodeJS.ErrnoException).code !== "ENOSPC" &&
+        (error as NodeJS.ErrnoException).code !== "ENOENT"
+      )
+        throw error;
     }
   }
 
-  #final(): Final {
-    const { status, reason, detail, exitCode, signal } = this.#ending ?? endingWithoutRecord([]);
+  #final(ending: Ending): Final {
+    const { status, reason, detail, exitCode, signal } = ending;
+    const output = { output: this.#spec.output, omittedBytes: this.snapshots.omittedBytes() };
     return {
-      bootId: this.#restored?.bootId ?? this.#spec.bootId, revision: this.#revision, status, reason, detail, exitCode, signal,
-      pid: this.#pid(), cwd: this.#spec.cwd, startedAt: this.#startedAt(), exitedAt: this.#exitedAt(),
-      output: this.#spec.output, omittedBytes: this.snapshots.omittedBytes(),
+      ...this.#facts(),
+      ...output,
+      revision: this.#revision,
+      status,
+      reason,
+      detail,
+      exitCode,
+      signal,
     };
   }
 
-  #pid(): number | null {
-    return this.#restored?.pid ?? this.#record?.leader?.pid ?? null;
-  }
-  #startedAt(): number | null {
-    return this.#restored ? this.#restored.startedAt : (this.#record?.startedAt ?? null);
-  }
-  #exitedAt(): number | null {
-    return this.#restored ? this.#restored.exitedAt : (this.#record?.exit?.at ?? null);
-  }
-  /** Seconds since boot mean nothing after another boot. */
-  #ageMs(at: number | null): number | null {
-    const bootId = this.#restored?.bootId ?? this.#spec.bootId;
-    return at === null || bootId !== this.#needs.bootId ? null : Math.max(0, Math.round((uptime() - at) * 1000));
+  #facts(): Facts {
+    return this.#restored ? factsOfFinal(this.#restored) : factsOf(this.#spec, this.#record);
   }
 
   #changed(): void {
@@ -267,17 +270,14 @@ export class Child {
 
   /** What is said of it now; head and tail are in it when they differ from what was acknowledged. */
   report(): Report {
-    const started = this.#startedAt();
-    const exited = this.#exitedAt();
     const output = this.snapshots.read(this.#revision);
     return {
-      id: this.id, revision: this.#revision, status: this.status,
-      reason: this.#ending?.reason ?? null, detail: this.#ending?.detail ?? null,
-      exitCode: this.#ending?.exitCode ?? null, signal: this.#ending?.signal ?? null, pid: this.#pid(), cwd: this.#spec.cwd,
-      startedAgeMs: this.#ageMs(started), exitedAgeMs: this.#ageMs(exited),
-      durationMs: started === null || exited === null ? null : Math.max(0, Math.round((exited - started) * 1000)),
-      totalBytes: output.totalBytes, omittedBytes: output.omittedBytes, lines: output.lines,
-      survivors: this.#survivors, snapshots: output.snapshots,
+      id: this.id,
+      revision: this.#revision,
+      status: this.status,
+      ...storyOf(this.#facts(), this.#ending, this.#needs.bootId),
+      ...output,
+      survivors: this.#survivors,
     };
   }
 
@@ -317,42 +317,20 @@ export class Child {
   }
 
   #kill(graceMs: number): void {
-    const hurry = this.#hurry;
-    void this.#after(graceMs, () => hurry.abort());
     // Not spawned yet: whoever is about to spawn it looks at the intents first.
     if (this.#phase === "claimed" && this.tree.wrapper === null) return;
-    this.#killing ??= this.#endAll(graceMs).then(() => this.#killEnded());
+    this.#killer.end(graceMs);
   }
 
-  #killEnded(): void {
-    this.#killing = undefined;
-    this.#hurry = new AbortController();
-    this.watchSurvivors();
-  }
-
-  /** A wrapper that has not forked its child yet has no members: look again until the leader is gone. */
-  async #endAll(graceMs: number): Promise<void> {
-    const until = performance.now() + graceMs;
-    for (;;) {
-      const left = await endTree(this.tree, { ms: Math.max(0, until - performance.now()), hurry: this.#hurry.signal });
-      this.look();
-      if (left.length > 0 || this.#phase === "settling" || this.#phase === "ended" || this.#life.signal.aborted) return;
-      await this.#pause(5);
-    }
-  }
-
-  /** Sends a signal to the tree or its leader; false when nothing of it is alive. */
-  async signal(signal: SignalName, scope: "tree" | "leader"): Promise<"sent" | "gone" | "not_permitted"> {
+  /** Sends a signal to the tree or its leader; says what became of it. */
+  async signal(signal: SignalName, scope: "tree" | "leader"): Promise<SignalOutcome> {
     await this.#leaderShown();
     const leader = this.#record?.leader;
     if (scope === "leader" && (!leader || !isAlive(leader))) return "gone";
     if (scope === "tree" && membersOf(this.tree).length === 0) return "gone";
     this.#note({ kind: "signal", signal });
-    if (scope === "leader" && leader) return signalOne(leader, `SIG${signal}` as NodeJS.Signals);
-    if (signal !== "KILL") {
-      const { sent, notPermitted } = signalTree(this.tree, `SIG${signal}` as NodeJS.Signals);
-      return sent > 0 ? "sent" : notPermitted > 0 ? "not_permitted" : "gone";
-    }
+    if (scope === "leader" && leader) return signalOne(leader, `SIG${signal}`);
+    if (signal !== "KILL") return signalTree(this.tree, `SIG${signal}`);
     const left = await killTree(this.tree);
     this.watchSurvivors();
     return left.length > 0 ? "not_permitted" : "sent";
@@ -362,7 +340,7 @@ export class Child {
   async #leaderShown(): Promise<void> {
     const until = performance.now() + 2000;
     while (this.#phase === "claimed" && performance.now() < until && !this.#life.signal.aborted) {
-      await this.#pause(5);
+      await pause(5, this.#life.signal);
       this.look();
     }
   }
@@ -384,8 +362,8 @@ export class Child {
   /** Looks who still lives after the leader, and reports it when that changed. */
   watchSurvivors(table?: ProcTable): void {
     if (this.#phase !== "ended" || this.#life.signal.aborted) return;
-    const now = this.#listSurvivors(membersOf(this.tree, table));
-    if (now.map((s) => s.pid).join() === this.#survivors.map((s) => s.pid).join()) return;
+    const now = survivorsOf(this.tree, table);
+    if (sameSurvivors(now, this.#survivors)) return;
     this.#survivors = now;
     this.#changed();
     this.#writeFinal();
@@ -409,14 +387,5 @@ export class Child {
   close(): void {
     this.#life.abort();
     this.#watcher?.close();
-  }
-
-  async #pause(ms: number): Promise<void> {
-    // An abort only ends the pause.
-    await sleep(ms, undefined, { signal: this.#life.signal }).catch(() => undefined);
-  }
-  async #after(ms: number, then: () => void): Promise<void> {
-    await this.#pause(Math.min(ms, 2 ** 31 - 1));
-    if (!this.#life.signal.aborted) then();
   }
 }

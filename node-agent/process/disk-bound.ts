@@ -21,7 +21,11 @@ const tailShare = 5 / 8;
 const blockBytes = 4096;
 
 /** The gap that brings a stream of this size under its bound; null while it is under it. */
-export const wantedGap = (sizeBytes: number, boundBytes: number, gap: Gap): { from: number; to: number } | null => {
+export const wantedGap = (
+  sizeBytes: number,
+  boundBytes: number,
+  gap: Gap,
+): { from: number; to: number } | null => {
   if (sizeBytes - (gap.to - gap.from) <= boundBytes) return null;
   const align = (bytes: number) => Math.floor(bytes / blockBytes) * blockBytes;
   const from = gap.to > gap.from ? gap.from : align(boundBytes * headShare);
@@ -41,16 +45,26 @@ const bounding = new WeakMap<Child, Promise<void>>();
 
 /** Brings the streams of a process under their bound; calls meanwhile share the work. What cannot be done is tried at the next call. */
 export const boundOutput = (child: Child): Promise<void> => {
-  const work = bounding.get(child) ?? boundStreams(child).catch(() => undefined).finally(() => bounding.delete(child));
+  const work =
+    bounding.get(child) ??
+    boundStreams(child)
+      .catch(() => undefined)
+      .finally(() => bounding.delete(child));
   bounding.set(child, work);
   return work;
 };
 
 const boundStreams = async (child: Child): Promise<void> => {
-  for (const stream of streamsOf(child.spec.output)) await boundStream(child.folder, stream, boundOf(child), child.tree);
+  for (const stream of streamsOf(child.spec.output))
+    await boundStream(child.folder, stream, boundOf(child), child.tree);
 };
 
-const boundStream = async (folder: ProcessFolder, stream: StreamName, boundBytes: number, tree: Tree): Promise<void> => {
+const boundStream = async (
+  folder: ProcessFolder,
+  stream: StreamName,
+  boundBytes: number,
+  tree: Tree,
+): Promise<void> => {
   const gap = readGap(folder, stream);
   const wanted = wantedGap(streamSize(folder, stream, gap), boundBytes, gap);
   if (!wanted || wanted.to <= gap.to) return;
@@ -64,19 +78,36 @@ const writeGap = (folder: ProcessFolder, stream: StreamName, gap: Gap): void => 
   renameSync(`${path}.new`, path);
 };
 
-const punch = async (folder: ProcessFolder, stream: StreamName, gap: Gap, wanted: { from: number; to: number }): Promise<void> => {
+const punch = async (
+  folder: ProcessFolder,
+  stream: StreamName,
+  gap: Gap,
+  wanted: { from: number; to: number },
+): Promise<void> => {
   writeGap(folder, stream, { ...wanted, shift: 0 });
   const from = gap.to > gap.from ? gap.to : wanted.from;
   const range = ["--offset", String(from), "--length", String(wanted.to - from)];
-  const done = await execa("fallocate", ["--punch-hole", "--keep-size", ...range, streamPath(folder, stream)], { timeout: 30_000, reject: false });
+  const done = await execa(
+    "fallocate",
+    ["--punch-hole", "--keep-size", ...range, streamPath(folder, stream)],
+    { timeout: 30_000, reject: false },
+  );
   if (done.failed) punching = Promise.resolve(false);
 };
 
 let punching: Promise<boolean> | undefined;
 /** Whether the tool is there; a file system that refuses is learnt at the first punch. */
-const canPunch = (): Promise<boolean> => (punching ??= execa("fallocate", ["--version"], { timeout: 5000, reject: false }).then((done) => !done.failed));
+const canPunch = (): Promise<boolean> =>
+  (punching ??= execa("fallocate", ["--version"], { timeout: 5000, reject: false }).then(
+    (done) => !done.failed,
+  ));
 
-const compact = async (folder: ProcessFolder, stream: StreamName, gap: Gap, how: { wanted: { from: number; to: number }; tree: Tree }): Promise<void> => {
+const compact = async (
+  folder: ProcessFolder,
+  stream: StreamName,
+  gap: Gap,
+  how: { wanted: { from: number; to: number }; tree: Tree },
+): Promise<void> => {
   signalTree(how.tree, "SIGSTOP");
   try {
     await allStopped(how.tree);
@@ -89,10 +120,19 @@ const compact = async (folder: ProcessFolder, stream: StreamName, gap: Gap, how:
 /** A stop takes effect when the process next leaves the kernel; until then it may still append. */
 const allStopped = async (tree: Tree): Promise<void> => {
   const deadline = performance.now() + 1000;
-  while (performance.now() < deadline && membersOf(tree).some((member) => !"Tt".includes(procEntry(member.pid)?.state ?? "T"))) await sleep(1);
+  while (
+    performance.now() < deadline &&
+    membersOf(tree).some((member) => !"Tt".includes(procEntry(member.pid)?.state ?? "T"))
+  )
+    await sleep(1);
 };
 
-const moveTail = (folder: ProcessFolder, stream: StreamName, gap: Gap, wanted: { from: number; to: number }): void => {
+const moveTail = (
+  folder: ProcessFolder,
+  stream: StreamName,
+  gap: Gap,
+  wanted: { from: number; to: number },
+): void => {
   const size = streamSize(folder, stream, gap);
   const fd = openSync(streamPath(folder, stream), "r+");
   try {

@@ -4,7 +4,13 @@ import type { EndReason, FinalStatus } from "#shared/process-state.ts";
 import type { EndIntent, Intent } from "./intents.ts";
 
 /** How a process ended, as it is reported. */
-export type Ending = { status: FinalStatus; reason: EndReason | null; detail: string | null; exitCode: number | null; signal: string | null };
+export type Ending = {
+  status: FinalStatus;
+  reason: EndReason | null;
+  detail: string | null;
+  exitCode: number | null;
+  signal: string | null;
+};
 
 /** By number; of two names for one number (ABRT and IOT) the one the API knows. */
 const signalName = new Map(signalNames.map((name) => [constants.signals[`SIG${name}`], name]));
@@ -13,9 +19,14 @@ const signalName = new Map(signalNames.map((name) => [constants.signals[`SIG${na
  * Tells a death by signal from an exit code. A shell reports both as 128+n, but announces only the death (`announced`).
  * It announces neither INT nor PIPE: 130 is the signal only when Drover sent INT, else 130 and 141 are codes.
  */
-export const decodeExit = (code: number, announced: boolean, sent: ReadonlySet<string>): { exitCode: number | null; signal: string | null } => {
+export const decodeExit = (
+  code: number,
+  announced: boolean,
+  sent: ReadonlySet<string>,
+): { exitCode: number | null; signal: string | null } => {
   const signal = code > 128 ? signalName.get(code - 128) : undefined;
-  const died = signal !== undefined && (announced || ((signal === "INT" || signal === "PIPE") && sent.has(signal)));
+  const died =
+    signal !== undefined && (announced || ((signal === "INT" || signal === "PIPE") && sent.has(signal)));
   return died ? { exitCode: null, signal } : { exitCode: code, signal: null };
 };
 
@@ -24,8 +35,15 @@ export const endingOf = (exit: { code: number; announced: boolean }, intents: In
   const sent = new Set(intents.flatMap((intent) => (intent.kind === "signal" ? [intent.signal] : [])));
   const result = decodeExit(exit.code, exit.announced, sent);
   const end = firstEnd(intents);
-  if (end) return { ...result, status: end.status === "canceled" ? "killed" : end.status, reason: end.reason, detail: null };
-  if (result.signal !== null && sent.has(result.signal)) return { ...result, status: "killed", reason: "signal", detail: null };
+  if (end)
+    return {
+      ...result,
+      status: end.status === "canceled" ? "killed" : end.status,
+      reason: end.reason,
+      detail: null,
+    };
+  if (result.signal !== null && sent.has(result.signal))
+    return { ...result, status: "killed", reason: "signal", detail: null };
   return { ...result, status: "exited", reason: null, detail: null };
 };
 
@@ -33,13 +51,44 @@ export const endingOf = (exit: { code: number; announced: boolean }, intents: In
 export const endingWithoutRecord = (intents: Intent[]): Ending => {
   const end = firstEnd(intents);
   if (end) return unknownBy(end);
-  return { status: "lost", reason: "wrapper_killed", detail: "the shell that waited for the command was killed", exitCode: null, signal: null };
+  return {
+    status: "lost",
+    reason: "wrapper_killed",
+    detail: "the shell that waited for the command was killed",
+    exitCode: null,
+    signal: null,
+  };
 };
 
-const unknownBy = (end: EndIntent): Ending => ({ status: end.status, reason: end.reason, detail: null, exitCode: null, signal: null });
+const unknownBy = (end: EndIntent): Ending => ({
+  status: end.status,
+  reason: end.reason,
+  detail: null,
+  exitCode: null,
+  signal: null,
+});
 
-export const firstEnd = (intents: Intent[]): EndIntent | undefined => intents.find((intent) => intent.kind === "end");
+export const firstEnd = (intents: Intent[]): EndIntent | undefined =>
+  intents.find((intent) => intent.kind === "end");
 
-export const rebooted: Ending = { status: "lost", reason: "node_rebooted", detail: "the machine was started anew", exitCode: null, signal: null };
-export const canceled: Ending = { status: "canceled", reason: "stopped", detail: null, exitCode: null, signal: null };
-export const failed = (reason: EndReason, detail: string): Ending => ({ status: "failed", reason, detail, exitCode: null, signal: null });
+export const rebooted: Ending = {
+  status: "lost",
+  reason: "node_rebooted",
+  detail: "the machine was started anew",
+  exitCode: null,
+  signal: null,
+};
+export const canceled: Ending = {
+  status: "canceled",
+  reason: "stopped",
+  detail: null,
+  exitCode: null,
+  signal: null,
+};
+export const failed = (reason: EndReason, detail: string): Ending => ({
+  status: "failed",
+  reason,
+  detail,
+  exitCode: null,
+  signal: null,
+});

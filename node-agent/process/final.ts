@@ -5,11 +5,20 @@ import type { ProcessFolder } from "./folder.ts";
 
 /** The ending as it lies in the folder; ages come from the seconds-since-boot values, valid while `bootId` is the machine's. */
 const final = z.object({
-  bootId: z.string(), revision: z.number(),
-  status: z.enum(finalStatuses), reason: z.enum(endReasons).nullable(), detail: z.string().nullable(),
-  exitCode: z.number().nullable(), signal: z.string().nullable(), pid: z.number().nullable(), cwd: z.string().nullable(),
-  startedAt: z.number().nullable(), exitedAt: z.number().nullable(),
-  output: z.enum(["merged", "split"]), omittedBytes: z.number(), });
+  bootId: z.string(),
+  revision: z.number(),
+  status: z.enum(finalStatuses),
+  reason: z.enum(endReasons).nullable(),
+  detail: z.string().nullable(),
+  exitCode: z.number().nullable(),
+  signal: z.string().nullable(),
+  pid: z.number().nullable(),
+  cwd: z.string().nullable(),
+  startedAt: z.number().nullable(),
+  exitedAt: z.number().nullable(),
+  output: z.enum(["merged", "split"]),
+  omittedBytes: z.number(),
+});
 export type Final = z.infer<typeof final>;
 
 /** Written beside and renamed, so that it is there whole or not at all. */

@@ -15,8 +15,16 @@ import type { StreamName } from "#shared/api/process.ts";
  *   final  the ending, renamed to final.acked once the control plane has stored it
  */
 export type ProcessFolder = {
-  id: string; path: string;
-  run: string; go: string; cmd: string; in: string; why: string; intent: string; final: string; acked: string;
+  id: string;
+  path: string;
+  run: string;
+  go: string;
+  cmd: string;
+  in: string;
+  why: string;
+  intent: string;
+  final: string;
+  acked: string;
 };
 
 /** The paths of a process's folder below `<data>/procs`. The id is checked before it becomes a path. */
@@ -24,14 +32,29 @@ export const processFolder = (procs: string, id: string): ProcessFolder => {
   if (!/^[a-z]+_[0-9a-z]+$/.test(id)) throw new Error(`not an id: ${JSON.stringify(id)}`);
   const path = join(procs, id);
   const at = (name: string) => join(path, name);
-  return { id, path, run: at("run"), go: at("go"), cmd: at("cmd"), in: at("in"), why: at("why"), intent: at("intent"), final: at("final"), acked: at("final.acked") };
+  return {
+    id,
+    path,
+    run: at("run"),
+    go: at("go"),
+    cmd: at("cmd"),
+    in: at("in"),
+    why: at("why"),
+    intent: at("intent"),
+    final: at("final"),
+    acked: at("final.acked"),
+  };
 };
 
-export const streamPath = (folder: ProcessFolder, stream: StreamName): string => join(folder.path, stream === "stderr" ? "err" : "out");
-export const gapPath = (folder: ProcessFolder, stream: StreamName): string => `${streamPath(folder, stream)}.gap`;
+export const streamPath = (folder: ProcessFolder, stream: StreamName): string =>
+  join(folder.path, stream === "stderr" ? "err" : "out");
+export const gapPath = (folder: ProcessFolder, stream: StreamName): string =>
+  `${streamPath(folder, stream)}.gap`;
 
 /** The streams of a process: one merged, or stdout and stderr. */
-export const streamsOf = (output: "merged" | "split"): StreamName[] => (output === "merged" ? ["merged"] : ["stdout", "stderr"]);
+export const streamsOf = (output: "merged" | "split"): StreamName[] =>
+  output === "merged" ? ["merged"] : ["stdout", "stderr"];
 
 /** Whether the folder records this stream. */
-export const hasStream = (folder: ProcessFolder, stream: StreamName): boolean => existsSync(streamPath(folder, stream));
+export const hasStream = (folder: ProcessFolder, stream: StreamName): boolean =>
+  existsSync(streamPath(folder, stream));

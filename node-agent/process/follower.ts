@@ -31,7 +31,12 @@ export class FileFollower implements Follower {
   #windowMs = 0;
   #quietLooks = 0;
 
-  constructor(folder: ProcessFolder, stream: StreamName, from: number, send: (chunk: FollowedChunk) => boolean) {
+  constructor(
+    folder: ProcessFolder,
+    stream: StreamName,
+    from: number,
+    send: (chunk: FollowedChunk) => boolean,
+  ) {
     this.#folder = folder;
     this.#stream = stream;
     this.#offset = from;
@@ -76,10 +81,14 @@ export class FileFollower implements Follower {
   async #readToEnd(): Promise<void> {
     while (!this.#paused && !this.#closed) {
       const gap = readGap(this.#folder, this.#stream);
-      if (this.#offset >= gap.from && this.#offset < gap.to) this.#deliver({ from: this.#offset, to: gap.to, bytes: null });
+      if (this.#offset >= gap.from && this.#offset < gap.to)
+        this.#deliver({ from: this.#offset, to: gap.to, bytes: null });
       const size = streamSize(this.#folder, this.#stream);
       if (this.#offset >= size) return;
-      const [piece] = await readRange(this.#folder, this.#stream, { from: this.#offset, to: Math.min(size, this.#offset + chunkBytes) });
+      const [piece] = await readRange(this.#folder, this.#stream, {
+        from: this.#offset,
+        to: Math.min(size, this.#offset + chunkBytes),
+      });
       // A piece that starts later means that a gap opened meanwhile: look at the gap first.
       if (piece?.from === this.#offset && !this.#closed) this.#deliver(piece);
     }
@@ -100,7 +109,9 @@ export class FileFollower implements Follower {
 
   #beCalm(): void {
     try {
-      this.#watcher = watch(streamPath(this.#folder, this.#stream), { persistent: false }, () => this.#onEvent());
+      this.#watcher = watch(streamPath(this.#folder, this.#stream), { persistent: false }, () =>
+        this.#onEvent(),
+      );
       this.#watcher.on("error", () => this.#watcher?.close());
       this.#every(safetyLookMs, () => this.look());
     } catch {

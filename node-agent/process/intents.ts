@@ -9,7 +9,12 @@ import type { ProcessFolder } from "./folder.ts";
  * (sent on request).
  */
 const intent = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("end"), status: z.enum(["killed", "timed_out", "canceled"]), reason: z.enum(endReasons), graceMs: z.number() }),
+  z.object({
+    kind: z.literal("end"),
+    status: z.enum(["killed", "timed_out", "canceled"]),
+    reason: z.enum(endReasons),
+    graceMs: z.number(),
+  }),
   z.object({ kind: z.literal("signal"), signal: z.string() }),
 ]);
 export type Intent = z.infer<typeof intent>;
@@ -26,10 +31,12 @@ export const noteIntent = (folder: ProcessFolder, note: Intent): void => {
 
 export const readIntents = (folder: ProcessFolder): Intent[] => {
   try {
-    return readFileSync(folder.intent, "utf8").split("\n").flatMap((line) => {
-      const parsed = intent.safeParse(line === "" ? undefined : safeJson(line));
-      return parsed.success ? [parsed.data] : [];
-    });
+    return readFileSync(folder.intent, "utf8")
+      .split("\n")
+      .flatMap((line) => {
+        const parsed = intent.safeParse(line === "" ? undefined : safeJson(line));
+        return parsed.success ? [parsed.data] : [];
+      });
   } catch {
     // No file: Drover did nothing to it.
     return [];

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { pause } from "./pause.ts";
 import { isAlive, type ProcEntry, procEntry, scanProcs } from "./proc-table.ts";
 import { membersOf, type Tree } from "./tree.ts";
 
@@ -10,7 +11,10 @@ import { membersOf, type Tree } from "./tree.ts";
  */
 export type SignalOutcome = "sent" | "gone" | "not_permitted";
 
-export const signalOne = (target: { pid: number; startTicks: number }, signal: NodeJS.Signals): SignalOutcome => {
+export const signalOne = (
+  target: { pid: number; startTicks: number },
+  signal: NodeJS.Signals,
+): SignalOutcome => {
   if (target.pid <= 1 || procEntry(target.pid)?.startTicks !== target.startTicks) return "gone";
   try {
     process.kill(target.pid, signal);
@@ -20,12 +24,16 @@ export const signalOne = (target: { pid: number; startTicks: number }, signal: N
   }
 };
 
-/** Sends one signal to every member; how many got it, and how many may not be signalled. */
-export const signalTree = (tree: Tree, signal: NodeJS.Signals): { sent: number; notPermitted: number } => {
+/** Sends one signal to every member; `sent` when at least one got it. */
+export const signalTree = (tree: Tree, signal: NodeJS.Signals): SignalOutcome => {
   const outcomes = membersOf(tree).map((member) => signalOne(member, signal));
   // A command may have stopped its whole group, wrapper included.
   if (signal === "SIGCONT" && tree.wrapper) signalOne(tree.wrapper, signal);
-  return { sent: outcomes.filter((o) => o === "sent").length, notPermitted: outcomes.filter((o) => o === "not_permitted").length };
+  return (
+    outcomes.find((outcome) => outcome === "sent") ??
+    outcomes.find((outcome) => outcome === "not_permitted") ??
+    "gone"
+  );
 };
 
 const lookEveryMs = [10, 20, 40, 80, 100];
@@ -33,7 +41,10 @@ const lookEveryMs = [10, 20, 40, 80, 100];
 const killForMs = 10_000;
 
 /** TERM, grace, KILL until nothing is left; members that could not be ended are returned. `hurry` cuts the grace short. */
-export const endTree = async (tree: Tree, grace: { ms: number; hurry: AbortSignal }): Promise<ProcEntry[]> => {
+export const endTree = async (
+  tree: Tree,
+  grace: { ms: number; hurry: AbortSignal },
+): Promise<ProcEntry[]> => {
   const deadline = performance.now() + grace.ms;
   if (grace.ms > 0) {
     signalTree(tree, "SIGTERM");
@@ -48,11 +59,6 @@ export const endTree = async (tree: Tree, grace: { ms: number; hurry: AbortSigna
   return killTree(tree);
 };
 
-const pause = async (ms: number, signal: AbortSignal): Promise<void> => {
-  // An abort only ends the pause.
-  await sleep(ms, undefined, { signal }).catch(() => undefined);
-};
-
 export const killTree = async (tree: Tree): Promise<ProcEntry[]> => {
   const deadline = performance.now() + killForMs;
   for (let look = 0; ; look++) {
@@ -60,7 +66,8 @@ export const killTree = async (tree: Tree): Promise<ProcEntry[]> => {
     if (members.length === 0) return [];
     if (tree.wrapper) signalOne(tree.wrapper, "SIGCONT");
     const outcomes = members.map((member) => signalOne(member, "SIGKILL"));
-    if (outcomes.every((outcome) => outcome === "not_permitted") || performance.now() > deadline) return members.filter(isAlive);
+    if (outcomes.every((outcome) => outcome === "not_permitted") || performance.now() > deadline)
+      return members.filter(isAlive);
     await sleep(lookEveryMs[look] ?? 100);
   }
 };

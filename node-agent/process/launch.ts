@@ -56,11 +56,16 @@ const programOf = (launch: Launch, folder: ProcessFolder): string[] => {
 };
 
 /** Writes the files of a start and spawns the wrapper. Throws what the system says when that fails. */
-export const launchWrapper = (launch: Launch, folder: ProcessFolder, how: { spec: Spec; env: Record<string, string>; shell: string }): ChildProcess => {
+export const launchWrapper = (
+  launch: Launch,
+  folder: ProcessFolder,
+  how: { spec: Spec; env: Record<string, string>; shell: string },
+): ChildProcess => {
   const fds: number[] = [];
   const opened = (fd: number): number => (fds.push(fd), fd);
   try {
-    if (launch.command !== null && launch.command.length > longestArgument) writeFileSync(folder.cmd, launch.command, { mode: 0o600 });
+    if (launch.command !== null && launch.command.length > longestArgument)
+      writeFileSync(folder.cmd, launch.command, { mode: 0o600 });
     if (typeof launch.stdin === "object") writeFileSync(folder.in, launch.stdin.text, { mode: 0o600 });
     writeFileSync(folder.go, launchScript(launch, folder), { mode: 0o600 });
     const record = opened(createRecord(folder, how.spec));
@@ -69,7 +74,12 @@ export const launchWrapper = (launch: Launch, folder: ProcessFolder, how: { spec
     const err = launch.output === "split" ? append(streamPath(folder, "stderr")) : out;
     const input = typeof launch.stdin === "object" ? opened(openSync(folder.in, "r")) : "ignore";
     const stdio = [input, out, append(folder.why), record, err] as const;
-    return spawn(how.shell, [folder.go], { cwd: how.spec.cwd, env: how.env, detached: true, stdio: [...stdio] });
+    return spawn(how.shell, [folder.go], {
+      cwd: how.spec.cwd,
+      env: how.env,
+      detached: true,
+      stdio: [...stdio],
+    });
   } finally {
     for (const fd of fds) closeSync(fd);
   }

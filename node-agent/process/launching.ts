@@ -12,13 +12,21 @@ export const cwdRefusal = (cwd: string): Ending | undefined => {
     return statSync(cwd).isDirectory() ? undefined : failed("cwd_not_found", `${cwd} is not a folder`);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
-    return failed("cwd_not_found", code === "EACCES" ? `the agent may not look into ${cwd}` : `there is no folder ${cwd}`);
+    return failed(
+      "cwd_not_found",
+      code === "EACCES" ? `the agent may not look into ${cwd}` : `there is no folder ${cwd}`,
+    );
   }
 };
 
 export const diskRefusal = (dataDir: string): Ending | undefined => {
   const { bavail, bsize } = statfsSync(dataDir);
-  return bavail * bsize >= floorBytes ? undefined : failed("spawn_error", "less than 1 MiB is free where the agent keeps output: nothing is started until there is room");
+  return bavail * bsize >= floorBytes
+    ? undefined
+    : failed(
+        "spawn_error",
+        "less than 1 MiB is free where the agent keeps output: nothing is started until there is room",
+      );
 };
 
 /** What the system said when it would not start the shell. */

@@ -1,4 +1,14 @@
-import { cpuLookMs, type Limits, type LimitState, newLimitState, type Verdict, verdict, withCpu, withLostTime, withOutput } from "./limits.ts";
+import {
+  cpuLookMs,
+  type Limits,
+  type LimitState,
+  newLimitState,
+  type Verdict,
+  verdict,
+  withCpu,
+  withLostTime,
+  withOutput,
+} from "./limits.ts";
 import { uptime } from "./proc-table.ts";
 
 /** The limits of one process on the agent's monotonic clock; the rule itself is in limits.ts. */

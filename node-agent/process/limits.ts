@@ -5,28 +5,50 @@ import { ticksPerSecond } from "./proc-table.ts";
  * Hard: time since the start. Idle: time since the last progress, where output growth and CPU use count as chosen.
  * A tick that comes late (the machine slept) gives idle clocks that time back.
  */
-export type Limits = { timeoutMs: number | null; idleTimeoutMs: number | null; idleOn: readonly ("output" | "cpu")[]; outputBytes: number | null };
+export type Limits = {
+  timeoutMs: number | null;
+  idleTimeoutMs: number | null;
+  idleOn: readonly ("output" | "cpu")[];
+  outputBytes: number | null;
+};
 
 export type LimitState = {
-  startedMs: number; progressMs: number; totalBytes: number;
+  startedMs: number;
+  progressMs: number;
+  totalBytes: number;
   /** Where the CPU clock was anchored. */
-  cpuMs: number; cpuTicks: number;
+  cpuMs: number;
+  cpuTicks: number;
 };
 
 export type Verdict = "hard_timeout" | "idle_timeout" | "log_limit" | null;
 
-export const newLimitState = (startedMs: number, nowMs: number): LimitState => ({ startedMs, progressMs: nowMs, totalBytes: 0, cpuMs: nowMs, cpuTicks: 0 });
+export const newLimitState = (startedMs: number, nowMs: number): LimitState => ({
+  startedMs,
+  progressMs: nowMs,
+  totalBytes: 0,
+  cpuMs: nowMs,
+  cpuTicks: 0,
+});
 
 export const verdict = (limits: Limits, state: LimitState, nowMs: number): Verdict => {
   if (limits.outputBytes !== null && state.totalBytes > limits.outputBytes) return "log_limit";
   if (limits.timeoutMs !== null && nowMs - state.startedMs >= limits.timeoutMs) return "hard_timeout";
-  if (limits.idleTimeoutMs !== null && nowMs - state.progressMs >= limits.idleTimeoutMs) return "idle_timeout";
+  if (limits.idleTimeoutMs !== null && nowMs - state.progressMs >= limits.idleTimeoutMs)
+    return "idle_timeout";
   return null;
 };
 
 /** Output growth is progress where it was chosen. */
-export const withOutput = (limits: Limits, state: LimitState, totalBytes: number, nowMs: number): LimitState =>
-  totalBytes === state.totalBytes ? state : { ...state, totalBytes, progressMs: limits.idleOn.includes("output") ? nowMs : state.progressMs };
+export const withOutput = (
+  limits: Limits,
+  state: LimitState,
+  totalBytes: number,
+  nowMs: number,
+): LimitState =>
+  totalBytes === state.totalBytes
+    ? state
+    : { ...state, totalBytes, progressMs: limits.idleOn.includes("output") ? nowMs : state.progressMs };
 
 /** Work is 2 % of a core over the time since the last anchor, and more than one clock tick, which may be chance. */
 const busyShare = 0.02;
@@ -43,4 +65,8 @@ export const withCpu = (state: LimitState, cpuTicks: number, nowMs: number): Lim
 };
 
 /** A clock that stood still is no idleness. */
-export const withLostTime = (state: LimitState, lostMs: number): LimitState => ({ ...state, progressMs: state.progressMs + lostMs, cpuMs: state.cpuMs + lostMs });
+export const withLostTime = (state: LimitState, lostMs: number): LimitState => ({
+  ...state,
+  progressMs: state.progressMs + lostMs,
+  cpuMs: state.cpuMs + lostMs,
+});

@@ -23,8 +23,11 @@ export const readGap = (folder: ProcessFolder, stream: StreamName): Gap => {
 };
 
 /** How many bytes were written to the stream so far. */
-export const streamSize = (folder: ProcessFolder, stream: StreamName, gap = readGap(folder, stream)): number =>
-  (statSync(streamPath(folder, stream), { throwIfNoEntry: false })?.size ?? 0) + gap.shift;
+export const streamSize = (
+  folder: ProcessFolder,
+  stream: StreamName,
+  gap = readGap(folder, stream),
+): number => (statSync(streamPath(folder, stream), { throwIfNoEntry: false })?.size ?? 0) + gap.shift;
 
 export type Piece = { from: number; to: number; bytes: Uint8Array };
 export type Range = { from: number; to: number };
@@ -40,7 +43,11 @@ export const keptRanges = (range: Range, gap: Gap): Range[] => {
 const position = (offset: number, gap: Gap): number => (offset >= gap.to ? offset - gap.shift : offset);
 
 /** Reads the kept bytes of [from, to), at most what is written; the caller bounds the size. */
-export const readRange = async (folder: ProcessFolder, stream: StreamName, range: Range): Promise<Piece[]> => {
+export const readRange = async (
+  folder: ProcessFolder,
+  stream: StreamName,
+  range: Range,
+): Promise<Piece[]> => {
   const file = await open(streamPath(folder, stream), "r");
   try {
     for (;;) {
@@ -57,8 +64,15 @@ export const readRange = async (folder: ProcessFolder, stream: StreamName, range
 
 const readPiece = async (file: FileHandle, part: Range, gap: Gap): Promise<Piece[]> => {
   const length = part.to - part.from;
-  const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(length), 0, length, position(part.from, gap));
-  return bytesRead === 0 ? [] : [{ from: part.from, to: part.from + bytesRead, bytes: buffer.subarray(0, bytesRead) }];
+  const { bytesRead, buffer } = await file.read(
+    Buffer.allocUnsafe(length),
+    0,
+    length,
+    position(part.from, gap),
+  );
+  return bytesRead === 0
+    ? []
+    : [{ from: part.from, to: part.from + bytesRead, bytes: buffer.subarray(0, bytesRead) }];
 };
 
 export type HeadTail = { head: Uint8Array; tail: Uint8Array; totalBytes: number; lines: number | null };
@@ -76,7 +90,10 @@ export const headTail = (folder: ProcessFolder, stream: StreamName, maxBytes = s
     const read = (from: number, to: number) => readAt(fd, position(from, gap), to - from);
     const head = read(0, Math.min(maxBytes, totalBytes));
     const tail = read(Math.max(head.length, totalBytes - maxBytes), totalBytes);
-    const lines = totalBytes <= countLinesBelow ? linesOf(totalBytes <= 2 * maxBytes ? [head, tail] : [read(0, totalBytes)]) : null;
+    const lines =
+      totalBytes <= countLinesBelow
+        ? linesOf(totalBytes <= 2 * maxBytes ? [head, tail] : [read(0, totalBytes)])
+        : null;
     return { head, tail, totalBytes, lines };
   } finally {
     closeSync(fd);

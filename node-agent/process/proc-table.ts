@@ -5,9 +5,15 @@ import { readdirSync, readFileSync } from "node:fs";
  * (field 22 of its stat line, in clock ticks since boot), since pids are used again.
  */
 export type ProcEntry = {
-  pid: number; ppid: number; group: number; session: number; state: string; startTicks: number;
+  pid: number;
+  ppid: number;
+  group: number;
+  session: number;
+  state: string;
+  startTicks: number;
   /** CPU time in ticks: own and of children it waited for. */
-  cpuTicks: number; name: string;
+  cpuTicks: number;
+  name: string;
 };
 
 const read = (pid: number, file: string): string | undefined => {
@@ -25,8 +31,13 @@ export const parseStat = (text: string): ProcEntry => {
   const field = text.slice(close + 2).split(" ");
   const number = (n: number) => Number(field[n - 3]);
   return {
-    pid: Number(text.slice(0, open)), name: text.slice(open + 1, close), state: field[0] ?? "?",
-    ppid: number(4), group: number(5), session: number(6), startTicks: number(22),
+    pid: Number(text.slice(0, open)),
+    name: text.slice(open + 1, close),
+    state: field[0] ?? "?",
+    ppid: number(4),
+    group: number(5),
+    session: number(6),
+    startTicks: number(22),
     cpuTicks: number(14) + number(15) + number(16) + number(17),
   };
 };
@@ -43,7 +54,10 @@ export const isAlive = ({ pid, startTicks }: { pid: number; startTicks: number }
   return entry !== undefined && entry.startTicks === startTicks && entry.state !== "Z" && entry.state !== "X";
 };
 
-export const allPids = (): number[] => readdirSync("/proc").map(Number).filter((pid) => pid > 0);
+export const allPids = (): number[] =>
+  readdirSync("/proc")
+    .map(Number)
+    .filter((pid) => pid > 0);
 
 /** All processes but zombies and threads of the kernel, and when they were looked at (ticks since boot). */
 export type ProcTable = { atTicks: number; entries: ProcEntry[] };

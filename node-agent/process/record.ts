@@ -16,12 +16,21 @@ import type { ProcessFolder } from "./folder.ts";
  *   exit <code> <uptime> end     the ending; it counts only with the last word
  */
 const spec = z.object({
-  id: z.string(), bootId: z.string(), chatId: z.string().nullable(), cwd: z.string(),
-  output: z.enum(["merged", "split"]), stdin: z.enum(["none", "pipe", "text"]),
+  id: z.string(),
+  bootId: z.string(),
+  chatId: z.string().nullable(),
+  cwd: z.string(),
+  output: z.enum(["merged", "split"]),
+  stdin: z.enum(["none", "pipe", "text"]),
   /** Seconds since boot when the start was taken. */
   claimedAt: z.number(),
-  timeoutMs: z.number().nullable(), idleTimeoutMs: z.number().nullable(), idleOn: z.array(z.enum(["output", "cpu"])), graceMs: z.number(),
-  logBytes: z.number(), outputBytes: z.number().nullable(), keepDescendants: z.boolean(),
+  timeoutMs: z.number().nullable(),
+  idleTimeoutMs: z.number().nullable(),
+  idleOn: z.array(z.enum(["output", "cpu"])),
+  graceMs: z.number(),
+  logBytes: z.number(),
+  outputBytes: z.number().nullable(),
+  keepDescendants: z.boolean(),
 });
 export type Spec = z.infer<typeof spec>;
 
@@ -30,8 +39,10 @@ export type Identity = { pid: number; startTicks: number };
 
 export type RunRecord = {
   spec: Spec;
-  wrapper: Identity | null; startedAt: number | null;
-  keeperPid: number | null; leader: Identity | null;
+  wrapper: Identity | null;
+  startedAt: number | null;
+  keeperPid: number | null;
+  leader: Identity | null;
   exit: { code: number; at: number } | null;
 };
 
@@ -53,7 +64,8 @@ export const createRecord = (folder: ProcessFolder, content: Spec): number => {
 export const rewriteSpec = (folder: ProcessFolder, content: Spec): void => {
   const old = readFileSync(folder.run).indexOf("\n");
   const line = Buffer.alloc(old, " ");
-  if (line.write(JSON.stringify(content)) !== Buffer.byteLength(JSON.stringify(content))) throw new Error("the spec has no room for this change");
+  if (line.write(JSON.stringify(content)) !== Buffer.byteLength(JSON.stringify(content)))
+    throw new Error("the spec has no room for this change");
   const fd = openSync(folder.run, "r+");
   try {
     writeSync(fd, line, 0, old, 0);
@@ -72,7 +84,17 @@ export const readRecord = (folder: ProcessFolder): RunRecord | undefined => {
   }
   const [first = "", ...lines] = text.split("\n");
   const parsed = parseSpec(first);
-  return parsed && lines.reduce(withLine, { spec: parsed, wrapper: null, startedAt: null, keeperPid: null, leader: null, exit: null });
+  return (
+    parsed &&
+    lines.reduce(withLine, {
+      spec: parsed,
+      wrapper: null,
+      startedAt: null,
+      keeperPid: null,
+      leader: null,
+      exit: null,
+    })
+  );
 };
 
 const parseSpec = (line: string): Spec | undefined => {
@@ -86,10 +108,12 @@ const parseSpec = (line: string): Spec | undefined => {
 
 const withLine = (record: RunRecord, line: string): RunRecord => {
   const [word, ...rest] = line.split(" ");
-  if (word === "start") return { ...record, startedAt: Number(rest[0]), wrapper: identityOf(rest.slice(1).join(" ")) };
+  if (word === "start")
+    return { ...record, startedAt: Number(rest[0]), wrapper: identityOf(rest.slice(1).join(" ")) };
   if (word === "leader") return { ...record, leader: identityOf(rest.join(" ")) };
   if (word === "keeper") return { ...record, keeperPid: Number(rest[0]) };
-  if (word === "exit" && rest[2] === "end") return { ...record, exit: { code: Number(rest[0]), at: Number(rest[1]) } };
+  if (word === "exit" && rest[2] === "end")
+    return { ...record, exit: { code: Number(rest[0]), at: Number(rest[1]) } };
   return record;
 };
 

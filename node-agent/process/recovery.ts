@@ -22,7 +22,9 @@ import { readRecord, type RunRecord, type Spec } from "./record.ts";
  */
 export const recover = (procs: string, needs: ChildNeeds): Child[] => {
   const table = scanProcs();
-  return readdirSync(procs).filter((name) => /^[a-z]+_[0-9a-z]+$/.test(name)).flatMap((id) => recoverOne(processFolder(procs, id), needs, table) ?? []);
+  return readdirSync(procs)
+    .filter((name) => /^[a-z]+_[0-9a-z]+$/.test(name))
+    .flatMap((id) => recoverOne(processFolder(procs, id), needs, table) ?? []);
 };
 
 const recoverOne = (folder: ProcessFolder, needs: ChildNeeds, table: ProcTable): Child | undefined => {
@@ -39,13 +41,21 @@ const recoverOne = (folder: ProcessFolder, needs: ChildNeeds, table: ProcTable):
 
 /** An ending as an earlier agent wrote it, to be reported (again). */
 export const fromFinal = (folder: ProcessFolder, final: Final, needs: ChildNeeds): Child => {
-  const child = new Child(folder, specOf(folder.id, { bootId: final.bootId, cwd: final.cwd ?? "", output: final.output }), needs);
+  const child = new Child(
+    folder,
+    specOf(folder.id, { bootId: final.bootId, cwd: final.cwd ?? "", output: final.output }),
+    needs,
+  );
   child.restore(final);
   child.watchSurvivors();
   return child;
 };
 
-const giveUp = (folder: ProcessFolder, record: RunRecord | undefined, needs: ChildNeeds): Child | undefined => {
+const giveUp = (
+  folder: ProcessFolder,
+  record: RunRecord | undefined,
+  needs: ChildNeeds,
+): Child | undefined => {
   if (!record || !firstEnd(readIntents(folder))) {
     rmSync(folder.path, { recursive: true, force: true });
     return undefined;
@@ -63,7 +73,18 @@ const resume = (child: Child, record: RunRecord, bootId: string): void => {
 
 /** The least that is known of a process whose launch is not here. */
 export const specOf = (id: string, known: Partial<Spec>): Spec => ({
-  id, bootId: known.bootId ?? "", chatId: null, cwd: known.cwd ?? "", output: known.output ?? "merged", stdin: "none", claimedAt: 0,
-  timeoutMs: null, idleTimeoutMs: null, idleOn: ["output", "cpu"], graceMs: 5000,
-  logBytes: 64 * 1024 * 1024, outputBytes: null, keepDescendants: true,
+  id,
+  bootId: known.bootId ?? "",
+  chatId: null,
+  cwd: known.cwd ?? "",
+  output: known.output ?? "merged",
+  stdin: "none",
+  claimedAt: 0,
+  timeoutMs: null,
+  idleTimeoutMs: null,
+  idleOn: ["output", "cpu"],
+  graceMs: 5000,
+  logBytes: 64 * 1024 * 1024,
+  outputBytes: null,
+  keepDescendants: true,
 });

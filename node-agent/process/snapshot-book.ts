@@ -39,10 +39,18 @@ export class SnapshotBook {
     return performance.now() - this.#lastReadMs >= snapshotEveryMs && this.totalBytes() !== this.#storedBytes;
   }
 
-  read(revision: number): { totalBytes: number; omittedBytes: number; lines: number | null; snapshots: Snapshot[] } {
+  read(revision: number): {
+    totalBytes: number;
+    omittedBytes: number;
+    lines: number | null;
+    snapshots: Snapshot[];
+  } {
     const views = this.#streams.map((stream) => ({ stream, ...headTail(this.#folder, stream) }));
     const totalBytes = views.reduce((sum, view) => sum + view.totalBytes, 0);
-    const lines = views.reduce<number | null>((sum, view) => (sum === null || view.lines === null ? null : sum + view.lines), 0);
+    const lines = views.reduce<number | null>(
+      (sum, view) => (sum === null || view.lines === null ? null : sum + view.lines),
+      0,
+    );
     this.#lastReadMs = performance.now();
     this.#sent.set(revision, totalBytes);
     const snapshots = totalBytes === this.#storedBytes ? [] : views.map(asSnapshot);
@@ -56,8 +64,17 @@ export class SnapshotBook {
   }
 }
 
-const asSnapshot = (view: { stream: StreamName; head: Uint8Array; tail: Uint8Array; totalBytes: number }): Snapshot => ({
-  stream: view.stream, head: base64(view.head), tail: base64(view.tail), totalBytes: view.totalBytes,
+const asSnapshot = (view: {
+  stream: StreamName;
+  head: Uint8Array;
+  tail: Uint8Array;
+  totalBytes: number;
+}): Snapshot => ({
+  stream: view.stream,
+  head: base64(view.head),
+  tail: base64(view.tail),
+  totalBytes: view.totalBytes,
 });
 
-const base64 = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
+const base64 = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");

@@ -25,8 +25,12 @@ export class Stdin {
 
   /** Writes in the order of the calls; answers when the pipe took all of it. */
   write(bytes: Uint8Array, eof: boolean): Promise<EngineAnswer> {
-    if (this.#child.spec.stdin !== "pipe") return Promise.resolve(conflict("this process was started without stdin: \"pipe\""));
-    if (this.#waiting >= maxWaiting) return Promise.resolve({ error: { code: "unavailable", message: "too many writes wait for the process to read its stdin" } });
+    if (this.#child.spec.stdin !== "pipe")
+      return Promise.resolve(conflict('this process was started without stdin: "pipe"'));
+    if (this.#waiting >= maxWaiting)
+      return Promise.resolve({
+        error: { code: "unavailable", message: "too many writes wait for the process to read its stdin" },
+      });
     this.#waiting++;
     const answer = this.#last.then(() => this.#writeNow(bytes, eof)).finally(() => this.#waiting--);
     this.#last = answer;
@@ -38,7 +42,13 @@ export class Stdin {
     if (typeof fd !== "number") return fd;
     try {
       const writtenBytes = await this.#push(fd, bytes);
-      if (writtenBytes < bytes.length) return { error: { code: "process_not_running", message: `the process ended or closed its stdin after ${writtenBytes} of ${bytes.length} bytes` } };
+      if (writtenBytes < bytes.length)
+        return {
+          error: {
+            code: "process_not_running",
+            message: `the process ended or closed its stdin after ${writtenBytes} of ${bytes.length} bytes`,
+          },
+        };
       if (eof) this.#endKeeper();
       return { value: { writtenBytes } };
     } finally {
@@ -49,13 +59,17 @@ export class Stdin {
   /** The pipe has a reader from just before the command begins until it closes its stdin. */
   async #open(): Promise<number | EngineAnswer> {
     for (let look = 0; ; look++) {
-      if (this.#child.phase !== "claimed" && this.#child.phase !== "running") return { error: { code: "process_not_running", message: "the process has ended" } };
+      if (this.#child.phase !== "claimed" && this.#child.phase !== "running")
+        return { error: { code: "process_not_running", message: "the process has ended" } };
       if (this.#closed) return conflict("stdin was closed by an earlier eof");
       try {
         return openSync(this.#child.folder.in, constants.O_WRONLY | constants.O_NONBLOCK);
       } catch (error) {
         // No pipe or no reader yet while the process is being started; later: it has closed its stdin.
-        if (this.#child.phase === "running" && look > 0) return conflict(`the process does not read its stdin (${(error as NodeJS.ErrnoException).code ?? "unknown"})`);
+        if (this.#child.phase === "running" && look > 0)
+          return conflict(
+            `the process does not read its stdin (${(error as NodeJS.ErrnoException).code ?? "unknown"})`,
+          );
       }
       await sleep(lookEveryMs[look] ?? 50);
       this.#child.look();
@@ -64,7 +78,7 @@ export class Stdin {
 
   async #push(fd: number, bytes: Uint8Array): Promise<number> {
     let written = 0;
-    for (let full = 0; written < bytes.length; ) {
+    for (let full = 0; written < bytes.length;) {
       const took = tryWrite(fd, bytes.subarray(written));
       if (took === "closed") return written;
       if (took > 0) full = 0;

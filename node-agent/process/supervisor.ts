@@ -4,7 +4,14 @@ import type { SignalName, StreamName } from "#shared/api/process.ts";
 import type { Launch } from "#shared/link/launch.ts";
 import type { Report } from "#shared/link/report.ts";
 import type { EndReason } from "#shared/process-state.ts";
-import type { Engine, EngineAnswer, EngineRequest, FollowedChunk, Follower, InventoryItem } from "../engine.ts";
+import type {
+  Engine,
+  EngineAnswer,
+  EngineRequest,
+  FollowedChunk,
+  Follower,
+  InventoryItem,
+} from "../engine.ts";
 import { Child, type ChildNeeds } from "./child.ts";
 import { canceled, type Ending } from "./ending.ts";
 import { baseEnvironment, commandEnvironment } from "./environment.ts";
@@ -68,7 +75,11 @@ export class Supervisor implements Engine {
   constructor(needs: SupervisorNeeds) {
     this.#needs = needs;
     this.#revision = needs.generation * revisionsPerGeneration;
-    this.#childNeeds = { bootId: needs.bootId, nextRevision: () => ++this.#revision, changed: (child) => this.#changed(child) };
+    this.#childNeeds = {
+      bootId: needs.bootId,
+      nextRevision: () => ++this.#revision,
+      changed: (child) => this.#changed(child),
+    };
     mkdirSync(needs.procs, { recursive: true, mode: 0o700 });
     for (const child of recover(needs.procs, this.#childNeeds)) this.#keep(child);
     const retentionMs = needs.retentionMs ?? hourMs;
@@ -88,7 +99,11 @@ export class Supervisor implements Engine {
   }
 
   inventory(): InventoryItem[] {
-    return [...this.#children.values()].map((child) => ({ id: child.id, status: child.status, revision: child.revision }));
+    return [...this.#children.values()].map((child) => ({
+      id: child.id,
+      status: child.status,
+      revision: child.revision,
+    }));
   }
 
   start(launch: Launch): void {
@@ -120,10 +135,36 @@ export class Supervisor implements Engine {
   }
 
   #spec(launch: Launch): Spec {
-    const { id, chatId, output, timeoutMs, idleTimeoutMs, idleOn, graceMs, logBytes, outputBytes, keepDescendants } = launch;
+    const {
+      id,
+      chatId,
+      output,
+      timeoutMs,
+      idleTimeoutMs,
+      idleOn,
+      graceMs,
+      logBytes,
+      outputBytes,
+      keepDescendants,
+    } = launch;
     const stdin = typeof launch.stdin === "object" ? "text" : launch.stdin;
     const cwd = launch.cwd ?? this.#needs.cwd;
-    return { id, bootId: this.#needs.bootId, chatId, cwd, output, stdin, claimedAt: uptime(), timeoutMs, idleTimeoutMs, idleOn, graceMs, logBytes, outputBytes, keepDescendants };
+    return {
+      id,
+      bootId: this.#needs.bootId,
+      chatId,
+      cwd,
+      output,
+      stdin,
+      claimedAt: uptime(),
+      timeoutMs,
+      idleTimeoutMs,
+      idleOn,
+      graceMs,
+      logBytes,
+      outputBytes,
+      keepDescendants,
+    };
   }
 
   async #launch(child: Child, launch: Launch): Promise<void> {
@@ -132,9 +173,17 @@ export class Supervisor implements Engine {
     if (child.canceledBeforeStart) return child.conclude(canceled);
     const refusal = cwdRefusal(child.spec.cwd) ?? diskRefusal(this.#needs.procs);
     if (refusal) return child.conclude(refusal);
-    const env = commandEnvironment({ base, request: launch.env, process: { id: launch.id, chatId: launch.chatId, nodeName: this.#needs.nodeName() } });
+    const env = commandEnvironment({
+      base,
+      request: launch.env,
+      process: { id: launch.id, chatId: launch.chatId, nodeName: this.#needs.nodeName() },
+    });
     try {
-      const wrapper = launchWrapper(launch, child.folder, { spec: child.spec, env, shell: this.#needs.shell ?? "/bin/sh" });
+      const wrapper = launchWrapper(launch, child.folder, {
+        spec: child.spec,
+        env,
+        shell: this.#needs.shell ?? "/bin/sh",
+      });
       wrapper.once("error", (error) => child.conclude(spawnRefusal(error, child.spec.cwd)));
       child.spawned(wrapper);
     } catch (error) {
@@ -163,7 +212,8 @@ export class Supervisor implements Engine {
     if (!child?.lives) return notRunning;
     const outcome = await child.signal(signal, scope);
     if (outcome === "gone") return notRunning;
-    if (outcome === "not_permitted") return { error: { code: "conflict", message: "the agent's user may not signal these processes" } };
+    if (outcome === "not_permitted")
+      return { error: { code: "conflict", message: "the agent's user may not signal these processes" } };
     return { value: {} };
   }
 
@@ -179,7 +229,12 @@ export class Supervisor implements Engine {
     const child = this.#children.get(id);
     if (!child || child.phase === "ended") return Promise.resolve(notRunning);
     if (child.extend(timeoutMs)) return Promise.resolve({ value: {} });
-    return Promise.resolve({ error: { code: "invalid_request", message: "timeoutMs counts from the start, and that much has passed" } });
+    return Promise.resolve({
+      error: {
+        code: "invalid_request",
+        message: "timeoutMs counts from the start, and that much has passed",
+      },
+    });
   }
 
   async read(request: EngineRequest<"read">): Promise<EngineAnswer> {
@@ -193,12 +248,16 @@ export class Supervisor implements Engine {
   async wait(request: EngineRequest<"wait">, signal: AbortSignal): Promise<EngineAnswer> {
     const child = this.#children.get(request.id);
     return this.#withStream(request, (folder) =>
-      waitFor({ ...request, folder }, {
-        follow: (stream, from, onChunk) => new FileFollower(folder, stream, from, onChunk),
-        membersOf: () => child?.members() ?? [],
-        ended: child?.ended ?? AbortSignal.abort(),
-        signal,
-      }));
+      waitFor(
+        { ...request, folder },
+        {
+          follow: (stream, from, onChunk) => new FileFollower(folder, stream, from, onChunk),
+          membersOf: () => child?.members() ?? [],
+          ended: child?.ended ?? AbortSignal.abort(),
+          signal,
+        },
+      ),
+    );
   }
 
   ports(id: string): Promise<EngineAnswer> {
@@ -207,7 +266,10 @@ export class Supervisor implements Engine {
     return Promise.resolve({ value: { ports: listeningPorts(child.members()) } });
   }
 
-  async #withStream(request: { id: string; stream: StreamName }, answer: (folder: ProcessFolder) => Promise<EngineAnswer>): Promise<EngineAnswer> {
+  async #withStream(
+    request: { id: string; stream: StreamName },
+    answer: (folder: ProcessFolder) => Promise<EngineAnswer>,
+  ): Promise<EngineAnswer> {
     const folder = processFolder(this.#needs.procs, request.id);
     if (hasStream(folder, request.stream)) return answer(folder);
     const child = this.#children.get(request.id);
@@ -217,7 +279,12 @@ export class Supervisor implements Engine {
     return { error: { code: "not_found", message: "the node keeps no output of this process" } };
   }
 
-  follow(id: string, stream: StreamName, from: number, send: (chunk: FollowedChunk) => boolean): Follower | undefined {
+  follow(
+    id: string,
+    stream: StreamName,
+    from: number,
+    send: (chunk: FollowedChunk) => boolean,
+  ): Follower | undefined {
     const folder = processFolder(this.#needs.procs, id);
     if (!hasStream(folder, stream) && !this.#children.has(id)) return undefined;
     return new FileFollower(folder, stream, from, send);
@@ -254,10 +321,15 @@ export class Supervisor implements Engine {
   }
 
   /** Leaves everything running for the next agent, or ends it first; says how many were left and how many ended. */
-  async close(options: { stopProcesses: boolean; signal?: AbortSignal }): Promise<{ left: number; stopped: number }> {
+  async close(options: {
+    stopProcesses: boolean;
+    signal?: AbortSignal;
+  }): Promise<{ left: number; stopped: number }> {
     const living = () => [...this.#children.values()].filter((child) => child.lives);
     const before = living().length;
-    if (options.stopProcesses) for (const child of living()) this.#end(child, { graceMs: child.spec.graceMs, reason: "agent_stopped" });
+    if (options.stopProcesses)
+      for (const child of living())
+        this.#end(child, { graceMs: child.spec.graceMs, reason: "agent_stopped" });
     while (options.stopProcesses && living().length > 0 && !options.signal?.aborted) await sleep(20);
     const left = living().length;
     this.#closed = true;
@@ -268,7 +340,9 @@ export class Supervisor implements Engine {
   }
 }
 
-const notRunning: EngineAnswer = { error: { code: "process_not_running", message: "nothing of this process is alive" } };
+const notRunning: EngineAnswer = {
+  error: { code: "process_not_running", message: "nothing of this process is alive" },
+};
 
 /** Makes the folder; what stands in the way is the ending of the start. */
 const claim = (folder: ProcessFolder): Ending | undefined => {
@@ -281,4 +355,6 @@ const claim = (folder: ProcessFolder): Ending | undefined => {
 };
 
 /** Settles when the child shows itself or ends. */
-const untilSpawned = (child: Child): Promise<void>[] => [new Promise((resolve) => child.ended.addEventListener("abort", () => resolve(), { once: true }))];
+const untilSpawned = (child: Child): Promise<void>[] => [
+  new Promise((resolve) => child.ended.addEventListener("abort", () => resolve(), { once: true })),
+];

@@ -81,11 +81,14 @@ export class Ticker {
   #scan(living: Child[], now: number): void {
     if (now - this.#scanMs < scanEveryMs) return;
     const idle = living.filter((child) => child.phase === "running" && child.limits.wantsCpu);
-    const ended = living.filter((child) => child.phase === "ended" && now - this.#lookOf(child, now).survivorsMs >= survivorLookMs);
+    const ended = living.filter(
+      (child) => child.phase === "ended" && now - this.#lookOf(child, now).survivorsMs >= survivorLookMs,
+    );
     if (idle.length + ended.length === 0) return;
     this.#scanMs = now;
     const table = scanProcs();
-    for (const child of idle) child.limits.cpuIs(membersOf(child.tree, table).reduce((sum, member) => sum + member.cpuTicks, 0));
+    for (const child of idle)
+      child.limits.cpuIs(membersOf(child.tree, table).reduce((sum, member) => sum + member.cpuTicks, 0));
     for (const child of ended) {
       this.#lookOf(child, now).survivorsMs = now;
       child.watchSurvivors(table);
@@ -98,4 +101,3 @@ const enforce = (child: Child): void => {
   const reason: Verdict = child.limits.verdict();
   if (reason) child.end({ status: "timed_out", reason, graceMs: child.spec.graceMs });
 };
-

@@ -21,14 +21,26 @@ export type Tree = {
   seen: Map<number, number>;
 };
 
-export const newTree = (id: string): Tree => ({ id, wrapper: null, keeperPid: null, rooted: true, seen: new Map() });
+export const newTree = (id: string): Tree => ({
+  id,
+  wrapper: null,
+  keeperPid: null,
+  rooted: true,
+  seen: new Map(),
+});
 
 /** Members alive now. What is found is remembered, what is gone is forgotten. */
 export const membersOf = (tree: Tree, table: ProcTable = scanProcs()): ProcEntry[] => {
-  const signed = table.entries.filter((entry) => isSeen(tree, entry) || knownTag(entry, table.atTicks) === tree.id);
+  const signed = table.entries.filter(
+    (entry) => isSeen(tree, entry) || knownTag(entry, table.atTicks) === tree.id,
+  );
   const wrapperLives = table.entries.some((entry) => isWrapper(tree, entry));
-  tree.rooted = wrapperLives || (tree.rooted && tree.seen.size === 0) || signed.some((entry) => inRoot(tree, entry));
-  const members = withDescendants([...signed, ...table.entries.filter((entry) => tree.rooted && inRoot(tree, entry))], table);
+  tree.rooted =
+    wrapperLives || (tree.rooted && tree.seen.size === 0) || signed.some((entry) => inRoot(tree, entry));
+  const members = withDescendants(
+    [...signed, ...table.entries.filter((entry) => tree.rooted && inRoot(tree, entry))],
+    table,
+  );
   for (const pid of [tree.wrapper?.pid, tree.keeperPid, process.pid]) if (pid) members.delete(pid);
   tree.seen = new Map([...members.values()].map((entry) => [entry.pid, entry.startTicks]));
   if (!wrapperLives && tree.seen.size === 0) tree.rooted = false;
@@ -36,9 +48,12 @@ export const membersOf = (tree: Tree, table: ProcTable = scanProcs()): ProcEntry
 };
 
 const isSeen = (tree: Tree, entry: ProcEntry): boolean => tree.seen.get(entry.pid) === entry.startTicks;
-const isWrapper = (tree: Tree, entry: ProcEntry): boolean => entry.pid === tree.wrapper?.pid && entry.startTicks === tree.wrapper.startTicks;
+const isWrapper = (tree: Tree, entry: ProcEntry): boolean =>
+  entry.pid === tree.wrapper?.pid && entry.startTicks === tree.wrapper.startTicks;
 const inRoot = (tree: Tree, entry: ProcEntry): boolean =>
-  tree.wrapper !== null && entry.startTicks >= tree.wrapper.startTicks && (entry.group === tree.wrapper.pid || entry.session === tree.wrapper.pid);
+  tree.wrapper !== null &&
+  entry.startTicks >= tree.wrapper.startTicks &&
+  (entry.group === tree.wrapper.pid || entry.session === tree.wrapper.pid);
 
 const withDescendants = (roots: ProcEntry[], table: ProcTable): Map<number, ProcEntry> => {
   const members = new Map(roots.map((entry) => [entry.pid, entry]));
@@ -66,7 +81,8 @@ const knownTag = (entry: ProcEntry, atTicks: number): string | undefined => {
   if (known?.startTicks === entry.startTicks) return known.tag;
   const tag = tagOf(entry.pid);
   if (tags.size >= maxTags) tags.clear();
-  if (tag !== undefined || atTicks - entry.startTicks > 2 * ticksPerSecond) tags.set(entry.pid, { startTicks: entry.startTicks, tag });
+  if (tag !== undefined || atTicks - entry.startTicks > 2 * ticksPerSecond)
+    tags.set(entry.pid, { startTicks: entry.startTicks, tag });
   return tag;
 };
 
@@ -77,7 +93,10 @@ const knownTag = (entry: ProcEntry, atTicks: number): string | undefined => {
 export const mayHaveMembers = (tree: Tree): boolean => {
   const root = tree.wrapper?.pid;
   if (root === undefined) return false;
-  return groupLives(root) || allPids().some((pid) => pid > root && pid !== tree.keeperPid && tagOf(pid) === tree.id);
+  return (
+    groupLives(root) ||
+    allPids().some((pid) => pid > root && pid !== tree.keeperPid && tagOf(pid) === tree.id)
+  );
 };
 
 const groupLives = (group: number): boolean => {

@@ -79,7 +79,7 @@ describe("ending a tree", () => {
   });
 
   it("cancels a start that has not been spawned", async () => {
-    const ids = Array.from({ length: 12 }, () => bench.start("sleep 1; echo ran"));
+    const ids = Array.from({ length: 12 }, () => bench.start("sleep 60; echo ran"));
     const last = ids.at(-1) ?? "";
     bench.supervisor.stop(last, { graceMs: 0, reason: "stopped" });
     expect(await bench.final(last)).toMatchObject({ status: "canceled", pid: null });
