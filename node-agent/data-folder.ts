@@ -1,5 +1,5 @@
-import { chmodSync, closeSync, mkdirSync, openSync, readSync, statSync, writeSync } from "node:fs";
-import { join } from "node:path";
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readSync, statSync, writeSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { StartRefused } from "./config.ts";
 import { reasonOf } from "./log.ts";
 import { takeLock } from "./machine/lock.ts";
@@ -30,18 +30,31 @@ export function openDataFolder(path: string): DataFolder {
 }
 
 function openChecked(path: string): DataFolder {
-  mkdirSync(path, { recursive: true, mode: 0o700 });
+  makeFolder(path);
   chmodSync(path, 0o700);
   const inode = String(statSync(path).ino);
   const lock = takeLock(join(path, "agent.lock"), inode);
   if ("heldBy" in lock) throw new StartRefused(`the data folder ${path} is used by another agent (pid ${lock.heldBy})`);
   try {
     const procs = join(path, "procs");
-    mkdirSync(procs, { recursive: true, mode: 0o700 });
+    makeFolder(procs);
     return { path, procs, inode, generation: nextGeneration(join(path, "generation")), close: () => lock.release() };
   } catch (error) {
     lock.release();
     throw error;
+  }
+}
+
+/** Step by step: where a folder's maker says that its parent is missing and it is not (/proc), mkdir's `recursive` never ends. */
+function makeFolder(path: string): void {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST" && statSync(path).isDirectory()) return;
+    if (code !== "ENOENT" || existsSync(dirname(path))) throw error;
+    makeFolder(dirname(path));
+    mkdirSync(path, { mode: 0o700 });
   }
 }
 

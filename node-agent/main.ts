@@ -4,6 +4,7 @@ import { startAgent, type Agent } from "./agent.ts";
 import { readConfig, secretVariables, StartRefused, usage, type AgentConfig, type Environment } from "./config.ts";
 import { createLog, type AgentLog } from "./log.ts";
 import { stepAsideAsFirstProcess } from "./machine/first-process.ts";
+import { closeInheritedFds } from "./machine/inherited-fds.ts";
 import { listenForStop, type StopWish } from "./stop-wish.ts";
 
 /**
@@ -20,6 +21,7 @@ export async function runAgent(argv: string[], env: Environment): Promise<number
   if (typeof config === "number") return config;
   const log = createLog({ format: config.logFormat, write: (line) => void process.stderr.write(line) });
   stepAsideAsFirstProcess(log);
+  closeInheritedFds();
   keepSecrets(config, log, env);
   surviveStderr();
   dieLoudly(log);

@@ -31,8 +31,11 @@ function claim(path: string, mine: string): number | undefined {
     const rival = claim(guard, mine);
     if (rival !== undefined) return rival;
     // The guard may be free because another contender has just replaced this claim: look again before replacing.
-    if (claimAt(path) === theirs) renameSync(guard, path);
-    else unlinkSync(guard);
+    if (claimAt(path) === theirs) {
+      renameSync(guard, path);
+      return undefined;
+    }
+    unlinkSync(guard);
   }
 }
 
