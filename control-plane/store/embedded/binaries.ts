@@ -19,7 +19,7 @@ import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 import { embeddedError, failureFromSystem, systemCode } from "./failure.ts";
 
-export type Binaries = { initdb: string; postgres: string };
+export type Binaries = { folder: string; initdb: string; postgres: string };
 
 type PlatformPackage = { folder: string; version: string };
 
@@ -28,7 +28,16 @@ export async function placeBinaries(dataDir: string): Promise<Binaries> {
   const found = await platformPackage();
   const folder = join(dataDir, `postgres-${found.version}`);
   if (!(await exists(folder))) await placeOnce(found, folder);
-  return { initdb: join(folder, "bin", "initdb"), postgres: join(folder, "bin", "postgres") };
+  return { folder, initdb: join(folder, "bin", "initdb"), postgres: join(folder, "bin", "postgres") };
+}
+
+/** Removes what earlier versions placed; only while no server runs from it. */
+export async function removeOlderBinaries(dataDir: string, current: Binaries): Promise<void> {
+  for (const name of await readdir(dataDir)) {
+    const path = join(dataDir, name);
+    if (/^postgres-\d/.test(name) && path !== current.folder)
+      await rm(path, { recursive: true, force: true });
+  }
 }
 
 /** The message for every machine on which no embedded Postgres can run. */

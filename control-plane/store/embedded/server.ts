@@ -154,8 +154,7 @@ async function readyOrEnded(
   return "ended";
 }
 
-/** The last lines of the server's log, for an error's message. */
-export async function lastLines(logFile: string): Promise<string> {
+async function lastLines(logFile: string): Promise<string> {
   const text = await readFile(logFile, "utf8").catch(() => "");
   return text.slice(-4_000).trimEnd().split("\n").slice(-12).join("\n");
 }

@@ -8,7 +8,7 @@ import { chmod, mkdir, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import postgres from "postgres";
-import { placeBinaries } from "./binaries.ts";
+import { placeBinaries, removeOlderBinaries } from "./binaries.ts";
 import { openCluster, superuser, type Cluster } from "./cluster.ts";
 import { embeddedError, failureFromSystem } from "./failure.ts";
 import { lockFolder } from "./lock.ts";
@@ -72,6 +72,7 @@ async function serve(dataDir: string, options: EmbeddedOptions): Promise<Running
   if (alive) return { cluster, server: alive, adopted: true };
   const logFile = join(dataDir, "postgres.log");
   const server = await startServer({ binaries, cluster, logFile, durable, signal });
+  await removeOlderBinaries(dataDir, binaries);
   return { cluster, server, adopted: false };
 }
 

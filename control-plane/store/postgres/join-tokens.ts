@@ -23,6 +23,5 @@ export const joinTokenStore = (sql: Pool): JoinTokens => ({
   enroll: (input): Promise<EnrollOutcome> => sql.begin((transaction) => enroll(transaction, input)),
 });
 
-/** A token row as the store shows it. */
-export const tokenRow = ({ nodeName, ...token }: JoinTokenRecord): JoinTokenRow =>
+const tokenRow = ({ nodeName, ...token }: JoinTokenRecord): JoinTokenRow =>
   nodeName === null ? token : { ...token, nodeName };

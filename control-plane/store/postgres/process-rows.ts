@@ -1,4 +1,4 @@
-import { isFinal, mayAdvance, processStatuses } from "#shared/process-state.ts";
+import { mayAdvance, processStatuses } from "#shared/process-state.ts";
 import type { NewProcess, ProcessRow } from "../store.ts";
 import type { processes } from "../../../drizzle/schema.ts";
 import type { Sql } from "./client.ts";
@@ -24,8 +24,6 @@ export const unfinished = (sql: Sql) => sql`(concluded_at is null or survivors <
 export const allowedSteps: string[] = processStatuses.flatMap((now) =>
   processStatuses.filter((next) => mayAdvance(now, next)).map((next) => `${now}>${next}`),
 );
-
-export const finalStatusList = processStatuses.filter(isFinal);
 
 /** The row that `insert` has just stored. */
 export function rowOfNew({ sealed: _sealed, digest: _digest, ...start }: NewProcess): ProcessRow {
