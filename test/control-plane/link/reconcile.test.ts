@@ -67,6 +67,7 @@ describe("after a hello", () => {
     const row = await ranBefore(node.id);
     const agent = await rig.online(node.id, { inventory: [{ id: row.id, status: "exited", revision: 2 }] });
     await settled(agent);
+    expect(await rig.store.processes.get(row.id)).toMatchObject({ status: "running" });
     agent.say({ type: "reports", reports: [exited(row.id)] });
     expect(await rig.until(row.id, statusIs("exited"))).toMatchObject({ exitCode: 0 });
   });
@@ -86,6 +87,7 @@ describe("after a hello", () => {
     const agent = await rig.online(node.id);
     expect(await agent.next("stop")).toMatchObject({ id: row.id });
     expect(await rig.until(row.id, statusIs("canceled"))).toMatchObject({ reason: null });
+    await settled(agent);
     expect(agent.all("start")).toEqual([]);
   });
 
