@@ -32,6 +32,7 @@ export class SearchThread {
   run(task: SearchTask, signal: AbortSignal): Promise<ThreadOutcome> {
     return new Promise((resolve) => {
       const abandon = () => resolve({ failed: "abandoned" });
+      signal.addEventListener("abort", abandon, { once: true });
       if (signal.aborted) abandon();
       this.#queue = this.#queue
         .then(async () => signal.aborted || resolve(await this.#work(task, signal)))

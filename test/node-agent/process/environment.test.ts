@@ -111,6 +111,11 @@ describe("the login environment", () => {
     expect(base["TZ"]).toBe("UTC");
   });
 
+  test("does not wait for what a profile leaves in the background when it exits", async () => {
+    const base = await withProfile("sleep 300 & exit 3\n", { agent: { TZ: "UTC" }, limitMs: 60_000 });
+    expect(base["TZ"]).toBe("UTC");
+  });
+
   test("gives up on a profile that never stops printing", async () => {
     expect(await withProfile("yes\n", { agent: { TZ: "UTC" }, limitMs: 60_000 })).toMatchObject({
       TZ: "UTC",

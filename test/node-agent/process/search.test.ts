@@ -110,6 +110,13 @@ describe.each([false, true])("a search (expression: %s)", (regex) => {
     expect(matches[1]?.before).toEqual(["dle"]);
   });
 
+  test("takes the two sides of what is no longer kept for two lines", async () => {
+    const stream = streamOf("first needleXXXXXneedle second\n");
+    stream.gap(12, 17);
+    const { matches } = await stream.search({ pattern: "needle", regex });
+    expect(matches.map((match) => match.text)).toEqual(["first needle", "needle second"]);
+  });
+
   test("ends early when its answer is large, and goes on from there", async () => {
     const stream = streamOf(`${"needle ".repeat(1000)}\n`.repeat(1000));
     const first = await stream.search({ pattern: "needle", regex, limit: 1000 });
