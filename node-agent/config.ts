@@ -69,7 +69,7 @@ function readFlags(argv: string[]) {
     return parseArgs({ args: argv, options, strict: true }).values;
   } catch (error) {
     // The parser's advice behind the first sentence is about its own options.
-    throw new StartRefused(error instanceof Error ? (error.message.split(". ")[0] ?? error.message) : String(error));
+    throw new StartRefused(error instanceof Error ? (error.message.split(/\.\s/)[0] ?? error.message) : String(error));
   }
 }
 
@@ -91,9 +91,9 @@ function labelPair(text: string): [string, string] {
 const processLimit = z.string().regex(/^\d{1,6}$/, "must be a whole number").transform(Number)
   .refine((count) => count >= 1 && count <= 100_000, "must be from 1 to 100000");
 
-const serverUrl = z.url({ protocol: /^https?$/, error: "must be an http:// or https:// address" })
-  .refine((text) => !/[?#]/.test(text) && new URL(text).username === "", "must be an address only, without a user, '?' or '#'")
-  .transform((text) => new URL(text).href.replace(/\/+$/, ""));
+const serverUrl = z.string().refine((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? ""), "must be an http:// or https:// address")
+  .refine((text) => !/[?#]/.test(text) && URL.parse(text)?.username === "", "must be an address only, without a user, '?' or '#'")
+  .transform((text) => (URL.parse(text)?.href ?? text).replace(/\/+$/, ""));
 
 function defaultDataFolder(env: Environment): string {
   if (process.getuid?.() === 0) return "/var/lib/drover-agent";
