@@ -3,13 +3,11 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Command } from "commander";
+import type { ControlPlane, Settings, settingsFromEnv } from "../control-plane/entry/node.ts";
 import { profilesPath, localProfile, saveProfile, type Profile } from "./profile.ts";
 import { UsageError } from "./verb.ts";
 
-type Entry = typeof import("../control-plane/entry/node.ts");
-export type ControlPlane = Awaited<ReturnType<Entry["startControlPlane"]>>;
-export type Settings = ReturnType<Entry["settingsFromEnv"]>;
-type Flags = Parameters<Entry["settingsFromEnv"]>[1];
+type Flags = Parameters<typeof settingsFromEnv>[1];
 
 /** The options of the verbs that start a control plane. */
 export const withSettings = (command: Command): Command =>
@@ -30,9 +28,10 @@ export async function startHere(flags: Flags): Promise<{ controlPlane: ControlPl
   }
 }
 
-// A bug keeps its trace; everything that was thrown to be read says so by a code or name.
+// A bug keeps its trace. What people can mend is a SettingError, or one of the embedded database's own codes.
 const isForPeople = (error: unknown): error is Error =>
-  error instanceof Error && (error.name === "SettingError" || "code" in error);
+  error instanceof Error &&
+  (error.name === "SettingError" || ("code" in error && /^[a-z_]+$/.test(String(error.code))));
 
 /** Saves the profile `local` where the control plane can be reached from this machine only; answers the file. */
 export async function saveLocalProfile(profile: Profile): Promise<string> {
@@ -42,9 +41,8 @@ export async function saveLocalProfile(profile: Profile): Promise<string> {
 }
 
 /** The admin token of this control plane: as it was given, else as it was made into the data folder. */
-export async function adminToken(dataDir: string): Promise<string> {
-  const given = process.env["DROVER_ADMIN_TOKEN"];
-  return given || (await readFile(join(dataDir, "admin-token"), "utf8")).trim();
+export async function adminToken({ adminToken: given, dataDir }: Settings): Promise<string> {
+  return given ?? (await readFile(join(dataDir, "admin-token"), "utf8")).trim();
 }
 
 export const isLoopback = (host: string): boolean =>

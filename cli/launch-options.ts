@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { environment, limit, pair, duration, count } from "./options.ts";
+import { bytes, duration, environment, limit, pair } from "./options.ts";
 import { whatToRun } from "./what-to-run.ts";
 
 export type LaunchOptions = {
@@ -14,6 +14,7 @@ export type LaunchOptions = {
   key?: string;
   label?: Record<string, string>;
   nice?: number;
+  logLimit?: number;
   outputLimit?: number;
   queue?: boolean;
   keepDescendants: boolean;
@@ -35,7 +36,8 @@ export const withLaunch = (command: Command): Command =>
     .option("--key <key>", "start it once only: the same key finds the same process again")
     .option("--label <name=value>", "a label to find it by (repeatable)", pair)
     .option("--nice <n>", "its priority, -20 to 19", Number)
-    .option("--output-limit <bytes>", "end it when it has written more than this", count)
+    .option("--log-limit <size>", "how much of its output is kept, the middle goes first", bytes)
+    .option("--output-limit <size>", "end it when it has written more than this", bytes)
     .option("--queue", "wait for the node if it is offline, instead of failing")
     .option("--no-keep-descendants", "sweep what it leaves behind when it ends");
 
@@ -52,7 +54,7 @@ export function launchBody(words: string[], options: LaunchOptions): Record<stri
     key: options.key,
     labels: options.label,
     nice: options.nice,
-    limits: options.outputLimit === undefined ? undefined : { outputBytes: options.outputLimit },
+    limits: { logBytes: options.logLimit, outputBytes: options.outputLimit },
     ifOffline: options.queue ? "queue" : undefined,
     keepDescendants: options.keepDescendants,
   };

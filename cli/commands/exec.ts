@@ -10,6 +10,10 @@ import { launchBody, withLaunch, type LaunchOptions } from "../launch-options.ts
 import { pickNode } from "../pick-node.ts";
 import { Failed, type Verb } from "../verb.ts";
 
+// What was written while we were cut off, or too slow, is read later: more of it is kept than of a process that nobody
+// stands in for.
+const logLimitBytes = 1024 ** 3;
+
 type ExecOptions = LaunchOptions & { interactive?: boolean; stdin: boolean };
 
 const help = `
@@ -21,7 +25,7 @@ Examples:
 Ctrl-C interrupts it, a second one stops it, a third one leaves it running.
 
 Exit code: that of the command; 128+n when signal n ended it; 124 timed out;
-125 Drover could not run it; 255 node offline or process lost; 2 wrong call.`;
+125 Drover could not run it or lost some of its output; 255 node offline or process lost; 2 wrong call.`;
 
 export const verb: Verb = {
   define: (command) =>
@@ -34,7 +38,7 @@ export const verb: Verb = {
 
 async function run(command: Command): Promise<number> {
   const options = command.opts<ExecOptions>();
-  const body = launchBody(command.args, options);
+  const body = launchBody(command.args, { ...options, logLimit: options.logLimit ?? logLimitBytes });
   const client = await connect(command);
   const isFed = options.stdin && hasInput(options.interactive === true);
   const started = start(client, options.node, { ...body, output: "split", stdin: isFed ? "pipe" : "none" });

@@ -19,7 +19,7 @@ async function run(command: Command): Promise<number> {
   void presses.second.then(dieBy);
   const { controlPlane, settings } = await startHere(command.opts());
   if (isLoopback(settings.host))
-    await saveLocalProfile({ url: controlPlane.url, token: await adminToken(settings.dataDir) });
+    await saveLocalProfile({ url: controlPlane.url, token: await adminToken(settings) });
   await say(`Drover listens on ${controlPlane.url}`);
   await presses.first;
   await controlPlane.close();

@@ -29,7 +29,7 @@ async function run(command: Command): Promise<number> {
   const presses = countPresses();
   const { controlPlane, settings } = await startHere({ ...command.opts(), host: "127.0.0.1" });
   try {
-    const token = await adminToken(settings.dataDir);
+    const token = await adminToken(settings);
     const profile = await saveLocalProfile({ url: controlPlane.url, token });
     const place = { url: controlPlane.url, token, dataDir: settings.dataDir, profile };
     return await attend(place, await startAgent(place), presses);

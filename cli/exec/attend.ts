@@ -1,5 +1,5 @@
 // Standing in for a process that runs elsewhere: its bytes on our stdout and stderr, our stdin and Ctrl-C to it, and its
-// ending as ours. Over when the process itself is (`exit`), not when what it left behind is: like a shell.
+// ending as ours (never as success where bytes are missing). Over when the process itself is (`exit`), not when what it left behind is: like a shell.
 //
 // Ctrl-C: the first is INT for the whole tree, as a terminal gives it; the second stops it (TERM, grace, KILL); the
 // third leaves it to its fate. TERM and HUP stop it at once. When nobody reads our stdout any more, it is stopped as well.
@@ -16,8 +16,13 @@ import { stderrFd, stdoutFd, tell, writeAll } from "../write.ts";
 
 /** Follows a process to its ending and answers the exit code that tells it. */
 export async function attend(client: Client, id: string, signal: AbortSignal): Promise<number> {
+  let isWhole = true;
   for await (const event of followProcess(client, id, { signal })) {
-    if (event.type === "exit") return tellEnding(client, id, event);
+    if (event.type === "exit") {
+      const code = await tellEnding(client, id, event);
+      return isWhole ? code : code || exitCodes.drover;
+    }
+    if (event.type === "gap") isWhole = false;
     if (event.type === "failed")
       throw new Failed(`${event.failure.message}; ${id} may still run`, exitCodes.drover);
     const left = await show(event);

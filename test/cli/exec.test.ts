@@ -87,6 +87,11 @@ describe("drover exec shows", () => {
     expect(await exec(["--", "x"])).toMatchObject({ code: 4, stdout: "a\nb\n" });
   });
 
+  it("how much is missing, and never ends as if nothing were", async () => {
+    follows(output("stdout", "a"), { event: "gap", stream: "stdout", from: 1, to: 9 }, output("stdout", "b", 9), exit({ exitCode: 0 }), end);
+    expect(await exec(["--", "x"])).toMatchObject({ code: 125, stdout: "ab", stderr: "drover: 8 bytes of output are not kept\n" });
+  });
+
   it("that it ends when whoever reads its output has left, and stops the process", async () => {
     server.routes["POST /v1/processes/proc_1/stop"] = json(proc());
     server.routes["GET /v1/processes/proc_1/events"] = (response) => {
