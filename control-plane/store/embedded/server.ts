@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Binaries } from "./binaries.ts";
 import type { Cluster } from "./cluster.ts";
-import { embeddedError, failureFromLog, failureFromSystem } from "./failure.ts";
+import { embeddedError, failureFromLog, failureFromSystem, systemCode } from "./failure.ts";
 import { isPostmasterOf, readPostmasterFile, type PostmasterFile } from "./postmaster.ts";
 import { launchAs, postgresEnvironment } from "./run-as.ts";
 
@@ -162,11 +162,20 @@ async function lastLines(logFile: string): Promise<string> {
 /** Stops the server: fast shutdown, after 10 s the immediate one; throws if it lives on. */
 export async function stopServer(cluster: string, { pid, reaped }: RunningServer): Promise<void> {
   if (!(await isPostmasterOf(cluster, pid))) return reaped?.();
-  process.kill(pid, "SIGINT");
+  send(pid, "SIGINT");
   if (await endsWithin(cluster, pid, fastStopLimitMs)) return reaped?.();
-  process.kill(pid, "SIGQUIT");
+  send(pid, "SIGQUIT");
   if (await endsWithin(cluster, pid, immediateStopLimitMs)) return reaped?.();
   throw embeddedError("start_failed", `The embedded Postgres (process ${pid}) did not stop.`);
+}
+
+function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    // It went between the look and the signal, which is what the signal is for.
+    if (systemCode(error) !== "ESRCH") throw error;
+  }
 }
 
 /** Resolves true when the server is gone, false when the limit passed first. */
