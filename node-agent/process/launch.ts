@@ -3,6 +3,7 @@ import { closeSync, openSync, writeFileSync } from "node:fs";
 import { shellQuote } from "#shared/shell-quote.ts";
 import type { Launch } from "#shared/link/launch.ts";
 import { type ProcessFolder, streamPath } from "./folder.ts";
+import { programPath } from "./program-path.ts";
 import { createRecord, type Spec } from "./record.ts";
 
 /**
@@ -20,15 +21,15 @@ import { createRecord, type Spec } from "./record.ts";
  * - The ending is one write of one line.
  */
 const opening = `trap : HUP INT QUIT TERM USR1 USR2 PIPE ALRM XCPU XFSZ VTALRM PROF
-read -r u s </proc/uptime; read -r s </proc/self/stat
-echo "start $u $s" >&3
+read -r _drover_u _drover_s </proc/uptime; read -r _drover_s </proc/self/stat
+echo "start $_drover_u $_drover_s" >&3
 `;
-const closing = (pipe: boolean) => `c=$?
-${pipe ? "{ kill $k; wait $k; } 2>/dev/null\n" : ""}read -r u s </proc/uptime
+const closing = (pipe: boolean) => `_drover_c=$?
+${pipe ? "{ kill $_drover_k; wait $_drover_k; } 2>/dev/null\n" : ""}read -r _drover_u _drover_s </proc/uptime
 times >&3
-echo "exit $c $u end" >&3
+echo "exit $_drover_c $_drover_u end" >&3
 `;
-const asLeader = `read -r s </proc/self/stat; echo "leader $s" >&3
+const asLeader = `read -r _drover_s </proc/self/stat; echo "leader $_drover_s" >&3
 exec 2>&4 3>&- 4>&-
 { echo 500 >/proc/self/oom_score_adj; } 2>/dev/null
 `;
@@ -36,30 +37,34 @@ exec 2>&4 3>&- 4>&-
 /** A longer text goes by file: one argument over 128 KiB is refused by the kernel. */
 const longestArgument = 100_000;
 
-/** The script that becomes the wrapper. `dir` is the process's folder as the shell sees it. */
-export const launchScript = (launch: Launch, folder: ProcessFolder): string => {
-  const input = shellQuote(folder.in);
-  const keeper = `mkfifo -m 600 ${input}\nsleep 2147483647 >${input} 3>&- 4>&- 2>/dev/null &\nk=$!; echo "keeper $k" >&3\n`;
+/** The script that becomes the wrapper; `path` is where the agent looks for shells. */
+export const launchScript = (launch: Launch, folder: ProcessFolder, path: string): string => {
   const pipe = launch.stdin === "pipe";
-  return `${opening}${pipe ? keeper : ""}(\n${pipe ? `exec <${input}\n` : ""}${asLeader}${execLine(launch, folder)}\n)\n${closing(pipe)}`;
+  const input = shellQuote(folder.in);
+  return `${opening}${pipe ? keeper(input) : ""}(\n${pipe ? `exec <${input}\n` : ""}${asLeader}${execLine(launch, folder, path)}\n)\n${closing(pipe)}`;
 };
 
-const execLine = (launch: Launch, folder: ProcessFolder): string => {
-  const nice = launch.nice === null ? [] : ["nice", "-n", String(launch.nice)];
-  return `exec ${[...nice, ...programOf(launch, folder)].map(shellQuote).join(" ")}`;
+const keeper = (input: string): string => `${programPath("mkfifo")} -m 600 ${input}
+${programPath("sleep")} 2147483647 >${input} 3>&- 4>&- 2>/dev/null &
+_drover_k=$!; echo "keeper $_drover_k" >&3
+`;
+
+const execLine = (launch: Launch, folder: ProcessFolder, path: string): string => {
+  const nice = launch.nice === null ? [] : [programPath("nice"), "-n", String(launch.nice)];
+  return `exec ${[...nice, ...programOf(launch, folder, path)].map(shellQuote).join(" ")}`;
 };
 
-const programOf = (launch: Launch, folder: ProcessFolder): string[] => {
+const programOf = (launch: Launch, folder: ProcessFolder, path: string): string[] => {
   if (launch.argv) return launch.argv;
   const text = launch.command ?? "";
-  return text.length > longestArgument ? [launch.shell, folder.cmd] : [launch.shell, "-c", text];
+  return [programPath(launch.shell, path), ...(text.length > longestArgument ? [folder.cmd] : ["-c", text])];
 };
 
 /** Writes the files of a start and spawns the wrapper. Throws what the system says when that fails. */
 export const launchWrapper = (
   launch: Launch,
   folder: ProcessFolder,
-  how: { spec: Spec; env: Record<string, string>; shell: string },
+  how: { spec: Spec; env: Record<string, string>; shell: string; path: string },
 ): ChildProcess => {
   const fds: number[] = [];
   const opened = (fd: number): number => (fds.push(fd), fd);
@@ -67,7 +72,7 @@ export const launchWrapper = (
     if (launch.command !== null && launch.command.length > longestArgument)
       writeFileSync(folder.cmd, launch.command, { mode: 0o600 });
     if (typeof launch.stdin === "object") writeFileSync(folder.in, launch.stdin.text, { mode: 0o600 });
-    writeFileSync(folder.go, launchScript(launch, folder), { mode: 0o600 });
+    writeFileSync(folder.go, launchScript(launch, folder, how.path), { mode: 0o600 });
     const record = opened(createRecord(folder, how.spec));
     const append = (path: string) => opened(openSync(path, "a", 0o600));
     const out = append(streamPath(folder, "merged"));

@@ -183,6 +183,7 @@ export class Supervisor implements Engine {
         spec: child.spec,
         env,
         shell: this.#needs.shell ?? "/bin/sh",
+        path: base.PATH ?? "",
       });
       wrapper.once("error", (error) => child.conclude(spawnRefusal(error, child.spec.cwd)));
       child.spawned(wrapper);

@@ -10,22 +10,41 @@ describe.each(["/bin/sh", ...shells])("endings under the wrapper shell %s", (she
   beforeAll(() => (bench = new Bench({ shell })));
   afterAll(() => bench.close());
 
-  it.each(["KILL", "TERM", "HUP", "SEGV", "USR1", "ABRT"])("tells death by %s from the exit code 128+n", async (signal) => {
-    const died = await bench.run(`kill -${signal} $$`);
-    expect(died).toMatchObject({ status: "exited", reason: null, signal, exitCode: null });
-    const number = { HUP: 1, ABRT: 6, KILL: 9, USR1: 10, SEGV: 11, TERM: 15 }[signal] ?? 0;
-    expect(await bench.run(`exit ${128 + number}`)).toMatchObject({ status: "exited", signal: null, exitCode: 128 + number });
-  });
+  it.each(["KILL", "TERM", "HUP", "SEGV", "USR1", "ABRT"])(
+    "tells death by %s from the exit code 128+n",
+    async (signal) => {
+      const died = await bench.run(`kill -${signal} $$`);
+      expect(died).toMatchObject({ status: "exited", reason: null, signal, exitCode: null });
+      const number = { HUP: 1, ABRT: 6, KILL: 9, USR1: 10, SEGV: 11, TERM: 15 }[signal] ?? 0;
+      expect(await bench.run(`exit ${128 + number}`)).toMatchObject({
+        status: "exited",
+        signal: null,
+        exitCode: 128 + number,
+      });
+    },
+  );
 
-  it.each([["INT", 130], ["PIPE", 141]])("takes %s for the code %i unless Drover sent it", async (signal, code) => {
-    expect(await bench.run(`kill -${signal} $$`)).toMatchObject({ status: "exited", exitCode: code, signal: null });
+  it.each([
+    ["INT", 130],
+    ["PIPE", 141],
+  ])("takes %s for the code %i unless Drover sent it", async (signal, code) => {
+    expect(await bench.run(`kill -${signal} $$`)).toMatchObject({
+      status: "exited",
+      exitCode: code,
+      signal: null,
+    });
   });
 
   it("knows an interrupt that was sent", async () => {
     const id = bench.start("sleep 60");
     await bench.running(id);
     await bench.supervisor.signal(id, "INT", "tree");
-    expect(await bench.final(id)).toMatchObject({ status: "killed", reason: "signal", signal: "INT", exitCode: null });
+    expect(await bench.final(id)).toMatchObject({
+      status: "killed",
+      reason: "signal",
+      signal: "INT",
+      exitCode: null,
+    });
   });
 
   it("gives a command that handles its signal the code it chose", async () => {
@@ -33,7 +52,16 @@ describe.each(["/bin/sh", ...shells])("endings under the wrapper shell %s", (she
     await bench.until(id, (report) => report.status === "running");
     const follower = await new Promise<string>((resolve) => {
       let text = "";
-      bench.supervisor.follow(id, "merged", 0, (chunk) => ((text += Buffer.from(chunk.bytes ?? []).toString()), text.includes("ready") && resolve(text), true));
+      bench.supervisor.follow(
+        id,
+        "merged",
+        0,
+        (chunk) => (
+          (text += Buffer.from(chunk.bytes ?? []).toString()),
+          text.includes("ready") && resolve(text),
+          true
+        ),
+      );
     });
     expect(follower).toContain("ready");
     await bench.supervisor.signal(id, "TERM", "leader");
@@ -43,7 +71,10 @@ describe.each(["/bin/sh", ...shells])("endings under the wrapper shell %s", (she
   it("says 127 for a program that is missing and 126 for one that cannot run", async () => {
     expect(await bench.run("no_such_program_here")).toMatchObject({ status: "exited", exitCode: 127 });
     expect(await bench.run("/etc/passwd")).toMatchObject({ status: "exited", exitCode: 126 });
-    expect(await bench.run("", { command: null, argv: ["no_such_program_here"] })).toMatchObject({ status: "exited", exitCode: 127 });
+    expect(await bench.run("", { command: null, argv: ["no_such_program_here"] })).toMatchObject({
+      status: "exited",
+      exitCode: 127,
+    });
   });
 
   it("keeps a code above 255 as the system cuts it", async () => {

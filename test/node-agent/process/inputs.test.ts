@@ -28,7 +28,9 @@ describe("what a command is given", () => {
     expect(await bench.supervisor.stdin(id, b("two\n"), true)).toEqual({ value: { writtenBytes: 4 } });
     expect(await bench.final(id)).toMatchObject({ status: "exited", exitCode: 0, survivors: [] });
     expect(await bench.text(id)).toBe("one\ntwo\nend\n");
-    expect(await bench.supervisor.stdin(id, b("late"), false)).toMatchObject({ error: { code: "process_not_running" } });
+    expect(await bench.supervisor.stdin(id, b("late"), false)).toMatchObject({
+      error: { code: "process_not_running" },
+    });
   });
 
   it("takes more than a pipe holds, in order, from a slow reader", async () => {
@@ -37,7 +39,9 @@ describe("what a command is given", () => {
     const answers = await Promise.all([0, 1, 2, 3].map((n) => bench.supervisor.stdin(id, block, n === 3)));
     expect(answers.every((answer) => "value" in answer)).toBe(true);
     await bench.final(id);
-    const expected = await bench.run("i=0; while [ $i -lt 65536 ]; do echo 0123456789abcdef; i=$((i+1)); done | tr -d '\\n' | md5sum");
+    const expected = await bench.run(
+      "i=0; while [ $i -lt 65536 ]; do echo 0123456789abcdef; i=$((i+1)); done | tr -d '\\n' | md5sum",
+    );
     expect(await bench.text(id)).toBe(await bench.text(expected.id));
   });
 
@@ -64,9 +68,23 @@ describe("what a command is given", () => {
   it("gets every character as it was written", async () => {
     const script = `printf '%s\\n' 'it'"'"'s' "a  b" '$HOME' \`echo bt\` "$(printf 'x\\ny')"\ncat <<'EOF'\nline $HOME 'q' "d"\nEOF\nprintf '%s\\n' '{"k":"\\\\n"}'`;
     const ended = await bench.run(script);
-    expect(await bench.text(ended.id)).toBe(`it's\na  b\n$HOME\nbt\nx\ny\nline $HOME 'q' "d"\n{"k":"\\\\n"}\n`);
+    expect(await bench.text(ended.id)).toBe(
+      `it's\na  b\n$HOME\nbt\nx\ny\nline $HOME 'q' "d"\n{"k":"\\\\n"}\n`,
+    );
     const words = ["printf", "%s|", "a'b", "", "$(id)", "-n", "\n", "é"];
-    expect(await bench.text((await bench.run("", { command: null, argv: words })).id)).toBe("a'b||$(id)|-n|\n|é|");
+    expect(await bench.text((await bench.run("", { command: null, argv: words })).id)).toBe(
+      "a'b||$(id)|-n|\n|é|",
+    );
+  });
+
+  it("finds its environment as it was given, whatever names the waiting shell uses itself", async () => {
+    const env = { s: "S", u: "U", c: "C", k: "K", IFS: "x", PATH: "" };
+    const ended = await bench.run('echo "$s $u $c $k [$PATH]"', { env });
+    expect(await bench.text(ended.id)).toBe("S U C K []\n");
+    const piped = bench.start('read -r line; echo "$line $k"', { env, stdin: "pipe" });
+    await bench.supervisor.stdin(piped, b("in\n"), false);
+    await bench.final(piped);
+    expect(await bench.text(piped)).toBe("in K\n");
   });
 
   it("runs a text that is longer than an argument may be", async () => {
@@ -78,8 +96,18 @@ describe("what a command is given", () => {
     const folder = mkdtempSync(join(tmpdir(), "with space-"));
     expect(await bench.text((await bench.run("pwd", { cwd: folder })).id)).toBe(`${folder}\n`);
     rmSync(folder, { recursive: true });
-    expect(await bench.run("pwd", { cwd: folder })).toMatchObject({ status: "failed", reason: "cwd_not_found", detail: expect.stringContaining(folder), exitCode: null, pid: null });
-    expect(await bench.run("pwd", { cwd: "/etc/passwd" })).toMatchObject({ status: "failed", reason: "cwd_not_found", detail: expect.stringContaining("not a folder") });
+    expect(await bench.run("pwd", { cwd: folder })).toMatchObject({
+      status: "failed",
+      reason: "cwd_not_found",
+      detail: expect.stringContaining(folder),
+      exitCode: null,
+      pid: null,
+    });
+    expect(await bench.run("pwd", { cwd: "/etc/passwd" })).toMatchObject({
+      status: "failed",
+      reason: "cwd_not_found",
+      detail: expect.stringContaining("not a folder"),
+    });
   });
 
   it("runs nicely when asked", async () => {

@@ -34,7 +34,12 @@ describe("ending a tree", () => {
       const id = bench.start(commandOf(mark));
       await eventually(() => pidsWith(`sleep\0${mark}`).length > 0);
       await bench.supervisor.signal(id, "KILL", "tree");
-      expect(await bench.final(id)).toMatchObject({ status: "killed", reason: "signal", signal: "KILL", exitCode: null });
+      expect(await bench.final(id)).toMatchObject({
+        status: "killed",
+        reason: "signal",
+        signal: "KILL",
+        exitCode: null,
+      });
       expect(pidsWith(mark)).toEqual([]);
     });
 

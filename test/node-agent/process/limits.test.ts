@@ -1,8 +1,19 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { newLimitState, verdict, withCpu, withLostTime, withOutput } from "../../../node-agent/process/limits.ts";
+import {
+  newLimitState,
+  verdict,
+  withCpu,
+  withLostTime,
+  withOutput,
+} from "../../../node-agent/process/limits.ts";
 import { Bench } from "../../support/engine.ts";
 
-const limits = { timeoutMs: null, idleTimeoutMs: 1000, idleOn: ["output", "cpu"] as const, outputBytes: null };
+const limits = {
+  timeoutMs: null,
+  idleTimeoutMs: 1000,
+  idleOn: ["output", "cpu"] as const,
+  outputBytes: null,
+};
 
 describe("limits as a rule", () => {
   it("fires the hard limit at its time and not before, however long it is", () => {
@@ -16,7 +27,13 @@ describe("limits as a rule", () => {
   it("takes growth and work for progress, each only where it was chosen", () => {
     const state = newLimitState(0, 0);
     expect(verdict(limits, withOutput(limits, state, 5, 900), 1800)).toBeNull();
-    expect(verdict({ ...limits, idleOn: ["cpu"] }, withOutput({ ...limits, idleOn: ["cpu"] }, state, 5, 900), 1800)).toBe("idle_timeout");
+    expect(
+      verdict(
+        { ...limits, idleOn: ["cpu"] },
+        withOutput({ ...limits, idleOn: ["cpu"] }, state, 5, 900),
+        1800,
+      ),
+    ).toBe("idle_timeout");
     expect(verdict(limits, withCpu(state, 50, 900), 1800)).toBeNull();
     expect(verdict(limits, withCpu(state, 1, 900), 1800)).toBe("idle_timeout");
   });
@@ -40,9 +57,15 @@ describe("limits of real processes", () => {
     const ids = {
       silent: bench.start("echo start; sleep 30", { idleTimeoutMs: 700 }),
       writing: bench.start("for i in 1 2 3 4 5; do echo $i; sleep 0.4; done", { idleTimeoutMs: 1200 }),
-      working: bench.start("t=$(($(date +%s) + 3)); while [ $(date +%s) -lt $t ]; do :; done", { idleTimeoutMs: 1200 }),
+      working: bench.start("t=$(($(date +%s) + 3)); while [ $(date +%s) -lt $t ]; do :; done", {
+        idleTimeoutMs: 1200,
+      }),
     };
-    expect(await bench.final(ids.silent)).toMatchObject({ status: "timed_out", reason: "idle_timeout", totalBytes: 6 });
+    expect(await bench.final(ids.silent)).toMatchObject({
+      status: "timed_out",
+      reason: "idle_timeout",
+      totalBytes: 6,
+    });
     expect(await bench.final(ids.writing)).toMatchObject({ status: "exited", exitCode: 0 });
     expect(await bench.final(ids.working)).toMatchObject({ status: "exited", exitCode: 0 });
   });
@@ -50,7 +73,10 @@ describe("limits of real processes", () => {
   it("does not turn a finished command into a timed out one", async () => {
     const ended = await bench.run("sleep 5 & exit 0", { timeoutMs: 1000 });
     expect(ended).toMatchObject({ status: "exited", exitCode: 0 });
-    expect(await bench.until(ended.id, (report) => report.survivors.length === 0)).toMatchObject({ status: "exited", exitCode: 0 });
+    expect(await bench.until(ended.id, (report) => report.survivors.length === 0)).toMatchObject({
+      status: "exited",
+      exitCode: 0,
+    });
   });
 
   it("ends a flood at outputBytes, keeping what was written", async () => {

@@ -14,7 +14,9 @@ describe("recorded output", () => {
   afterAll(() => bench.close());
 
   it("is whole when the ending is reported, to the last byte", async () => {
-    const ids = Array.from({ length: 40 }, () => bench.start("head -c 60000 /dev/zero | tr '\\0' x; echo END"));
+    const ids = Array.from({ length: 40 }, () =>
+      bench.start("head -c 60000 /dev/zero | tr '\\0' x; echo END"),
+    );
     for (const id of ids) {
       expect(await bench.final(id)).toMatchObject({ exitCode: 0, totalBytes: 60_004 });
       expect((await bench.text(id)).endsWith("xEND\n")).toBe(true);
@@ -44,7 +46,9 @@ describe("recorded output", () => {
     const ended = await bench.run("head -c 20000 /dev/zero | tr '\\0' a");
     const [snapshot] = ended.snapshots;
     const bytes = (b64 = "") => Buffer.from(b64, "base64").length;
-    expect([bytes(snapshot?.head), bytes(snapshot?.tail), snapshot?.totalBytes]).toEqual([16_384, 3616, 20_000]);
+    expect([bytes(snapshot?.head), bytes(snapshot?.tail), snapshot?.totalBytes]).toEqual([
+      16_384, 3616, 20_000,
+    ]);
   });
 
   it("streams what is written while it is written, once and in order, to a reader that pauses", async () => {
@@ -71,7 +75,10 @@ describe("recorded output", () => {
     expect(ended).toMatchObject({ status: "exited", exitCode: 0, totalBytes: 8 });
     expect(ended.survivors.map((survivor) => survivor.command)).toEqual([`sleep ${mark}`]);
     bench.supervisor.stop(ended.id, { graceMs: 0, reason: "stopped" });
-    expect(await bench.until(ended.id, (report) => report.survivors.length === 0)).toMatchObject({ status: "exited", exitCode: 0 });
+    expect(await bench.until(ended.id, (report) => report.survivors.length === 0)).toMatchObject({
+      status: "exited",
+      exitCode: 0,
+    });
   });
 
   it("waits for last lines that come shortly after the leader", async () => {
@@ -86,7 +93,10 @@ describe("recorded output", () => {
   });
 });
 
-describe.each([["punched holes", undefined], ["a shortened file", "no-fallocate"]])("a bounded log with %s", (_how, without) => {
+describe.each([
+  ["punched holes", undefined],
+  ["a shortened file", "no-fallocate"],
+])("a bounded log with %s", (_how, without) => {
   let bench: Bench;
   const path = process.env.PATH;
   beforeAll(() => {
@@ -100,7 +110,10 @@ describe.each([["punched holes", undefined], ["a shortened file", "no-fallocate"
 
   it("keeps head, tail, count and offsets while the middle goes", async () => {
     const command = "/usr/bin/seq 1 3000000";
-    const id = bench.start(`${command}; /bin/sleep 1; echo TAIL`, { limits: undefined, logBytes: 2 * MiB } as never);
+    const id = bench.start(`${command}; /bin/sleep 1; echo TAIL`, {
+      limits: undefined,
+      logBytes: 2 * MiB,
+    } as never);
     const ended = await bench.final(id);
     const total = 22_888_896 + 5;
     expect(ended).toMatchObject({ status: "exited", exitCode: 0, totalBytes: total });
@@ -109,7 +122,10 @@ describe.each([["punched holes", undefined], ["a shortened file", "no-fallocate"
     expect(text.startsWith("1\n2\n3\n")).toBe(true);
     expect(text.endsWith("2999999\n3000000\nTAIL\n")).toBe(true);
     const folder = join(bench.dir, "procs", id);
-    const kept = readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).blocks * 512, 0);
+    const kept = readdirSync(folder).reduce(
+      (sum, name) => sum + statSync(join(folder, name)).blocks * 512,
+      0,
+    );
     expect(kept).toBeLessThan(3 * MiB);
   });
 });
@@ -117,7 +133,10 @@ describe.each([["punched holes", undefined], ["a shortened file", "no-fallocate"
 describe("pure rules of output", () => {
   it("leaves out the gap of a range", () => {
     const gap = { from: 10, to: 20, shift: 0 };
-    expect(keptRanges({ from: 0, to: 30 }, gap)).toEqual([{ from: 0, to: 10 }, { from: 20, to: 30 }]);
+    expect(keptRanges({ from: 0, to: 30 }, gap)).toEqual([
+      { from: 0, to: 10 },
+      { from: 20, to: 30 },
+    ]);
     expect(keptRanges({ from: 12, to: 18 }, gap)).toEqual([]);
     expect(keptRanges({ from: 5, to: 15 }, gap)).toEqual([{ from: 5, to: 10 }]);
     expect(keptRanges({ from: 0, to: 0 }, { from: 0, to: 0, shift: 0 })).toEqual([]);
@@ -127,12 +146,18 @@ describe("pure rules of output", () => {
     expect(wantedGap(8 * MiB, 8 * MiB, { from: 0, to: 0, shift: 0 })).toBeNull();
     const first = wantedGap(9 * MiB, 8 * MiB, { from: 0, to: 0, shift: 0 });
     expect(first).toEqual({ from: MiB, to: 4 * MiB });
-    expect(wantedGap(20 * MiB, 8 * MiB, { ...(first ?? { from: 0, to: 0 }), shift: 0 })).toEqual({ from: MiB, to: 15 * MiB });
+    expect(wantedGap(20 * MiB, 8 * MiB, { ...(first ?? { from: 0, to: 0 }), shift: 0 })).toEqual({
+      from: MiB,
+      to: 15 * MiB,
+    });
   });
 
   it("joins head, tail and range where they touch", () => {
     expect(wantedRanges({ head: 10, tail: 10 }, 15)).toEqual([{ from: 0, to: 15 }]);
-    expect(wantedRanges({ head: 10, tail: 10 }, 100)).toEqual([{ from: 0, to: 10 }, { from: 90, to: 100 }]);
+    expect(wantedRanges({ head: 10, tail: 10 }, 100)).toEqual([
+      { from: 0, to: 10 },
+      { from: 90, to: 100 },
+    ]);
     expect(wantedRanges({ from: 5, to: 200 }, 100)).toEqual([{ from: 5, to: 100 }]);
     expect(wantedRanges({}, 100)).toEqual([]);
   });

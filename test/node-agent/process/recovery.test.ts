@@ -63,7 +63,12 @@ describe("an agent that starts again", () => {
     await bench.supervisor.close({ stopProcesses: false });
     for (const pid of pidsWith(join(id, "go"))) process.kill(pid, "SIGKILL");
     await bench.restart();
-    expect(await bench.final(id)).toMatchObject({ status: "lost", reason: "wrapper_killed", exitCode: null, signal: null });
+    expect(await bench.final(id)).toMatchObject({
+      status: "lost",
+      reason: "wrapper_killed",
+      exitCode: null,
+      signal: null,
+    });
     expect(pidsWith(mark)).toEqual([]);
   });
 
@@ -85,7 +90,11 @@ describe("an agent that starts again", () => {
     await bench.supervisor.close({ stopProcesses: false });
     await eventually(() => readFileSync(join(bench.dir, "procs", ended, "run"), "latin1").includes(" end"));
     await bench.restart({ bootId: "another boot" });
-    expect(await bench.final(running)).toMatchObject({ status: "lost", reason: "node_rebooted", startedAgeMs: null });
+    expect(await bench.final(running)).toMatchObject({
+      status: "lost",
+      reason: "node_rebooted",
+      startedAgeMs: null,
+    });
     expect(await bench.final(ended)).toMatchObject({ status: "exited", exitCode: 3, startedAgeMs: null });
     for (const pid of pidsWith(running)) process.kill(pid, "SIGKILL");
   });
@@ -101,7 +110,13 @@ describe("an agent that starts again", () => {
     const path = join(bench.dir, "procs", id, "run");
     const record = readFileSync(path, "latin1");
     const wrapper = /start \S+ (\d+)/.exec(record)?.[1] ?? "";
-    writeFileSync(path, record.replaceAll(`leader ${pid} `, `leader ${bystander.pid} `).replaceAll(` ${wrapper} (`, ` ${bystander.pid} (`), "latin1");
+    writeFileSync(
+      path,
+      record
+        .replaceAll(`leader ${pid} `, `leader ${bystander.pid} `)
+        .replaceAll(` ${wrapper} (`, ` ${bystander.pid} (`),
+      "latin1",
+    );
     await bench.restart();
     expect(await bench.final(id)).toMatchObject({ status: "lost" });
     expect(bystander.exitCode ?? bystander.signalCode).toBeNull();
@@ -156,7 +171,9 @@ describe("an agent that starts again", () => {
     expect(ended.survivors).toHaveLength(1);
     bench.acknowledge(ended.id);
     await bench.restart();
-    expect(await bench.until(ended.id, (report) => report.survivors.length === 1)).toMatchObject({ status: "exited" });
+    expect(await bench.until(ended.id, (report) => report.survivors.length === 1)).toMatchObject({
+      status: "exited",
+    });
     bench.supervisor.stop(ended.id, { graceMs: 0, reason: "stopped" });
     await bench.until(ended.id, (report) => report.survivors.length === 0);
     expect(pidsWith(mark)).toEqual([]);
