@@ -31,9 +31,12 @@ export async function resolveConnection(
   const saved = await savedProfile(options.profile, env);
   const url = options.url ?? (options.profile === undefined ? env["DROVER_URL"] : undefined) ?? saved?.url;
   const ownToken = saved !== undefined && bare(url ?? "") === bare(saved.url) ? saved.token : undefined;
-  const token = options.token ?? (options.profile === undefined ? env["DROVER_TOKEN"] : undefined) ?? ownToken;
+  const token =
+    options.token ?? (options.profile === undefined ? env["DROVER_TOKEN"] : undefined) ?? ownToken;
   if (url === undefined)
-    throw new UsageError("no control plane is known: start one with `drover up`, or give --url or DROVER_URL");
+    throw new UsageError(
+      "no control plane is known: start one with `drover up`, or give --url or DROVER_URL",
+    );
   if (token === undefined) throw new UsageError(`no token for ${url}: give --token or DROVER_TOKEN`);
   return { url, token };
 }

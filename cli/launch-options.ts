@@ -28,7 +28,11 @@ export const withLaunch = (command: Command): Command =>
     .option("-n, --node <node>", "where to run it (may be left out while there is one node only)")
     .option("-c, --command <text>", "text for a shell, instead of words")
     .option("--cwd <folder>", "the folder to run it in, an absolute path")
-    .option("-e, --env <name=value>", "set in its environment; a bare NAME is copied from here (repeatable)", environment)
+    .option(
+      "-e, --env <name=value>",
+      "set in its environment; a bare NAME is copied from here (repeatable)",
+      environment,
+    )
     .option("--shell <shell>", "what runs the text of -c (sh)")
     .option("--timeout <duration>", "end it after this time", limit)
     .option("--idle-timeout <duration>", "end it when it does nothing for this long", limit)

@@ -58,4 +58,3 @@ async function complain(text: string, code: number): Promise<number> {
   await tell(`drover: ${text}`);
   return code;
 }
-

@@ -26,7 +26,8 @@ const sizeUnits = ["", "K", "M", "G", "T"];
 /** A size such as `4096`, `64M` or `1.5GiB`, in bytes; units are powers of 1024. */
 export function bytes(text: string): number {
   const [, amount, unit] = /^(\d+(?:\.\d+)?)([KMGT]?)(?:i?B)?$/i.exec(text) ?? [];
-  if (amount === undefined || unit === undefined) throw new InvalidArgumentError("Give a size such as 4096, 64M or 1G.");
+  if (amount === undefined || unit === undefined)
+    throw new InvalidArgumentError("Give a size such as 4096, 64M or 1G.");
   return Math.round(Number(amount) * 1024 ** sizeUnits.indexOf(unit.toUpperCase()));
 }
 

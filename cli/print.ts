@@ -15,12 +15,16 @@ export const withShape = (command: Command): Command =>
 export const wantsJson = (command: Command): boolean => command.opts<{ output: Shape }>().output === "json";
 
 /** Prints a result for programs. */
-export const printJson = async (value: unknown): Promise<void> => void (await say(JSON.stringify(value, null, 2)));
+export const printJson = async (value: unknown): Promise<void> =>
+  void (await say(JSON.stringify(value, null, 2)));
 
 /** Prints rows as aligned columns; the last column is cut to the width of the terminal. */
 export async function printTable<T>(columns: Column<T>[], rows: T[]): Promise<void> {
   const isTerminal = isatty(stdoutFd);
-  const style = { colours: isTerminal && !process.env["NO_COLOR"], width: isTerminal ? process.stdout.columns : Infinity };
+  const style = {
+    colours: isTerminal && !process.env["NO_COLOR"],
+    width: isTerminal ? process.stdout.columns : Infinity,
+  };
   await say(layOut(columns, rows, style).join("\n"));
 }
 
@@ -30,12 +34,19 @@ type Style = { colours: boolean; width: number };
 export function layOut<T>(columns: Column<T>[], rows: T[], style: Style): string[] {
   const cells = rows.map((row) => columns.map((column) => printable(column.cell(row))));
   const heads = columns.map((column) => column.title);
-  const widths = heads.map((head, index) => Math.max(head.length, ...cells.map((line) => line[index]?.length ?? 0)));
+  const widths = heads.map((head, index) =>
+    Math.max(head.length, ...cells.map((line) => line[index]?.length ?? 0)),
+  );
   const line = (texts: string[], row?: T): string => {
-    const padded = texts.map((text, index) => (index === texts.length - 1 ? text : text.padEnd(widths[index] ?? 0)));
+    const padded = texts.map((text, index) =>
+      index === texts.length - 1 ? text : text.padEnd(widths[index] ?? 0),
+    );
     const room = style.width - padded.slice(0, -1).reduce((sum, text) => sum + text.length + 2, 0);
-    const cut = padded.map((text, index) => (index === padded.length - 1 ? shorten(text, Math.max(room, 8)) : text));
-    const painted = row === undefined ? cut : cut.map((text, index) => paint(text, columns[index]?.paint?.(row), style));
+    const cut = padded.map((text, index) =>
+      index === padded.length - 1 ? shorten(text, Math.max(room, 8)) : text,
+    );
+    const painted =
+      row === undefined ? cut : cut.map((text, index) => paint(text, columns[index]?.paint?.(row), style));
     return painted.join("  ").trimEnd();
   };
   return [line(heads), ...rows.map((row, index) => line(cells[index] ?? [], row))];
@@ -44,7 +55,8 @@ export function layOut<T>(columns: Column<T>[], rows: T[], style: Style): string
 const paint = (text: string, colour: Paint | undefined, style: Style): string =>
   colour === undefined || !style.colours ? text : `\u001b[${codes[colour]}m${text}\u001b[0m`;
 
-const shorten = (text: string, room: number): string => (text.length <= room ? text : `${text.slice(0, room - 1)}…`);
+const shorten = (text: string, room: number): string =>
+  text.length <= room ? text : `${text.slice(0, room - 1)}…`;
 
 /** One line that cannot steer a terminal: control characters show as spaces. */
 // oxlint-disable-next-line no-control-regex
@@ -65,7 +77,8 @@ export function short(ms: number): string {
 }
 
 /** How long ago something was; `-` when it never was. */
-export const age = (at: string | null, now: number): string => (at === null ? "-" : short(now - Date.parse(at)));
+export const age = (at: string | null, now: number): string =>
+  at === null ? "-" : short(now - Date.parse(at));
 
 /** A size in its largest binary unit: `812B`, `1.5K`, `40M`. */
 export function size(bytes: number): string {

@@ -4,8 +4,7 @@ import { joinArgv } from "#shared/shell-quote.ts";
 import type { Paint } from "./print.ts";
 
 /** What runs, on one line. */
-export const commandText = (process: ProcessView): string =>
-  process.command ?? joinArgv(process.argv ?? []);
+export const commandText = (process: ProcessView): string => process.command ?? joinArgv(process.argv ?? []);
 
 /** A state with what makes it plain: `exited 3`, `exited SEGV`, `killed stopped`, `running stale`. */
 export function endingText(process: ProcessView): string {

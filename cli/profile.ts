@@ -67,7 +67,10 @@ function parse(text: string): unknown {
 function isProfiles(value: unknown): value is Profiles {
   if (!isObject(value) || !isObject(value["profiles"])) return false;
   const { current } = value;
-  return (current === undefined || typeof current === "string") && Object.values(value["profiles"]).every(isProfile);
+  return (
+    (current === undefined || typeof current === "string") &&
+    Object.values(value["profiles"]).every(isProfile)
+  );
 }
 
 const isProfile = (value: unknown): value is Profile =>

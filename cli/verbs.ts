@@ -9,7 +9,10 @@ export const verbs: Record<string, Entry> = {
     load: () => import("./commands/up.ts"),
   },
   serve: { summary: "run the control plane", load: () => import("./commands/serve.ts") },
-  agent: { summary: "run the agent that makes this machine a node", load: () => import("./commands/agent.ts") },
+  agent: {
+    summary: "run the agent that makes this machine a node",
+    load: () => import("./commands/agent.ts"),
+  },
   migrate: { summary: "bring a database up to this version", load: () => import("./commands/migrate.ts") },
   nodes: { summary: "list the nodes", load: () => import("./commands/nodes.ts") },
   exec: { summary: "run a command on a node as if it ran here", load: () => import("./commands/exec.ts") },

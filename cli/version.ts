@@ -4,8 +4,7 @@ import { readFileSync } from "node:fs";
 declare const __DROVER_VERSION__: string | undefined;
 
 /** The version of this package. */
-export const version: string =
-  typeof __DROVER_VERSION__ === "string" ? __DROVER_VERSION__ : readOwnVersion();
+export const version: string = typeof __DROVER_VERSION__ === "string" ? __DROVER_VERSION__ : readOwnVersion();
 
 function readOwnVersion(): string {
   const text = readFileSync(new URL("../package.json", import.meta.url), "utf8");

@@ -10,7 +10,8 @@ const forShell = /[\s|&;<>()$`"'*?[\]{}~#!\\]/;
  * A single word is text as well if only a shell could make sense of it.
  */
 export function whatToRun(words: string[], text: string | undefined): WhatToRun {
-  if (text !== undefined && words.length > 0) throw new UsageError("give either -c TEXT or words after --, not both");
+  if (text !== undefined && words.length > 0)
+    throw new UsageError("give either -c TEXT or words after --, not both");
   if (text !== undefined) return { command: text };
   const [first] = words;
   if (first === undefined) throw new UsageError("nothing to run: write it after --, or give -c TEXT");

@@ -81,7 +81,8 @@ async function readJson<T>(response: Response): Promise<Answer<T>> {
 }
 
 function headersOf(token: string, options: RequestOptions): Record<string, string> {
-  const type: Record<string, string> = options.body === undefined ? {} : { "content-type": "application/json" };
+  const type: Record<string, string> =
+    options.body === undefined ? {} : { "content-type": "application/json" };
   return { authorization: `Bearer ${token}`, ...type, ...options.headers };
 }
 

@@ -15,8 +15,18 @@ const silenceMs = 40_000;
 const firstPauseMs = 250;
 const longestPauseMs = 5_000;
 
-export type OutputEvent = { type: "output"; stream: StreamName; from: number; to: number; text?: string; b64?: string };
-export type ExitEvent = { type: "exit" } & Pick<ProcessView, "status" | "exitCode" | "signal" | "reason" | "survivors">;
+export type OutputEvent = {
+  type: "output";
+  stream: StreamName;
+  from: number;
+  to: number;
+  text?: string;
+  b64?: string;
+};
+export type ExitEvent = { type: "exit" } & Pick<
+  ProcessView,
+  "status" | "exitCode" | "signal" | "reason" | "survivors"
+>;
 export type ProcessEvent =
   | OutputEvent
   | ExitEvent
@@ -35,7 +45,11 @@ export type FollowOptions = {
 };
 
 /** Everything that happens to a process, from its first byte to `end`; ends without `end` only after `failed` or when the signal aborts. */
-export async function* followProcess(client: Client, id: string, options: FollowOptions = {}): AsyncGenerator<ProcessEvent> {
+export async function* followProcess(
+  client: Client,
+  id: string,
+  options: FollowOptions = {},
+): AsyncGenerator<ProcessEvent> {
   const { signal = new AbortController().signal, giveUpMs = 300_000 } = options;
   const place = { lastId: undefined as string | undefined, heardAt: performance.now() };
   let pauseMs = firstPauseMs;
@@ -60,15 +74,21 @@ function pathOf(id: string, lastId: string | undefined, from = 0): string {
   return `/v1/processes/${encodeURIComponent(id)}/events${start}`;
 }
 
-const mayMend = (failure: Failure): boolean => failure.status === null || failure.status >= 500 || failure.status === 429;
+const mayMend = (failure: Failure): boolean =>
+  failure.status === null || failure.status >= 500 || failure.status === 429;
 
 /** Reads one connection; answers why it broke, or nothing when the stream came to its end. */
-async function* oneConnection(client: Client, path: string, following: Following): AsyncGenerator<ProcessEvent, Failure | undefined> {
+async function* oneConnection(
+  client: Client,
+  path: string,
+  following: Following,
+): AsyncGenerator<ProcessEvent, Failure | undefined> {
   const { place, signal } = following;
   const dead = new AbortController();
   const watch = watchSilence(() => dead.abort(new DOMException("silent", "TimeoutError")));
   try {
-    const resume: Record<string, string> = place.lastId === undefined ? {} : { "last-event-id": place.lastId };
+    const resume: Record<string, string> =
+      place.lastId === undefined ? {} : { "last-event-id": place.lastId };
     const opened = await client.open(path, {
       headers: { accept: "text/event-stream", ...resume },
       signal: AbortSignal.any([signal, dead.signal]),

@@ -54,7 +54,11 @@ async function run(command: Command): Promise<number> {
   }
 }
 
-async function start(client: Client, named: string | undefined, body: Record<string, unknown>): Promise<string> {
+async function start(
+  client: Client,
+  named: string | undefined,
+  body: Record<string, unknown>,
+): Promise<string> {
   const node = await pickNode(client, named);
   const call = { headers: onlyOnce(), body: { ...body, node } };
   return (await ask<ProcessView>(client, "POST /v1/processes", call)).id;

@@ -9,14 +9,19 @@ export const verb: Verb = {
 
 async function run(command: Command): Promise<number> {
   const url = command.opts<{ databaseUrl?: string }>().databaseUrl || process.env["DATABASE_URL"];
-  if (!url) throw new UsageError("no database is given: set DATABASE_URL or --database-url (Drover's own migrates itself)");
+  if (!url)
+    throw new UsageError(
+      "no database is given: set DATABASE_URL or --database-url (Drover's own migrates itself)",
+    );
   // Its own small entry: migrating needs neither the app nor the link.
   // oxlint-disable-next-line no-restricted-imports
   const { migrate } = await import("../../control-plane/store/migrate.ts");
   const applied = await migrate(url).catch((error: unknown) => {
     throw new UsageError(`the database could not be migrated: ${reason(error)}`);
   });
-  await say(applied.length === 0 ? "Nothing to do: the database is up to date." : `Applied ${applied.join(", ")}.`);
+  await say(
+    applied.length === 0 ? "Nothing to do: the database is up to date." : `Applied ${applied.join(", ")}.`,
+  );
   return 0;
 }
 

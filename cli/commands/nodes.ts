@@ -33,7 +33,13 @@ const columns = (now: number): Column<NodeView>[] => [
   { title: "OS", cell: (node) => [node.os, node.arch].filter((part) => part !== null).join("/") || "-" },
   { title: "SEEN", cell: (node) => age(node.lastSeenAt, now) },
   { title: "ID", cell: (node) => node.id },
-  { title: "LABELS", cell: (node) => Object.entries(node.labels).map(([name, value]) => `${name}=${value}`).join(",") },
+  {
+    title: "LABELS",
+    cell: (node) =>
+      Object.entries(node.labels)
+        .map(([name, value]) => `${name}=${value}`)
+        .join(","),
+  },
 ];
 
 function memory(node: NodeView): string {

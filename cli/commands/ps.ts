@@ -9,7 +9,13 @@ import { age, printJson, printTable, size, wantsJson, withShape, type Column } f
 import { commandText, endingText, statusColour } from "../process-text.ts";
 import type { Verb } from "../verb.ts";
 
-type PsOptions = { node?: string; status?: string; all?: boolean; label?: Record<string, string>; limit: number };
+type PsOptions = {
+  node?: string;
+  status?: string;
+  all?: boolean;
+  label?: Record<string, string>;
+  limit: number;
+};
 
 const help = `
 Shows what is alive; -a what has ended, too.

@@ -9,8 +9,9 @@ SIGTERM or Ctrl-C stops it in order; processes on the nodes go on. A second one 
 
 export const verb: Verb = {
   define: (command) =>
-    withSettings(command.option("--host <host>", "on which address to listen (else DROVER_HOST, else 127.0.0.1)"))
-      .addHelpText("after", help),
+    withSettings(
+      command.option("--host <host>", "on which address to listen (else DROVER_HOST, else 127.0.0.1)"),
+    ).addHelpText("after", help),
   run,
 };
 

@@ -10,7 +10,11 @@ export const verb: Verb = {
   define: (command) =>
     withConnection(command)
       .argument("<id...>", "the processes to stop, with all they started")
-      .option("--grace <duration>", "what they get between TERM and KILL (else what they were started with)", duration),
+      .option(
+        "--grace <duration>",
+        "what they get between TERM and KILL (else what they were started with)",
+        duration,
+      ),
   run,
 };
 

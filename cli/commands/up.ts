@@ -19,7 +19,11 @@ import { say, tell } from "../write.ts";
 const onlineWithinMs = 60_000;
 
 export const verb: Verb = {
-  define: (command) => withSettings(command).addHelpText("after", "\nCtrl-C stops it and everything it runs; a second one leaves the processes running."),
+  define: (command) =>
+    withSettings(command).addHelpText(
+      "after",
+      "\nCtrl-C stops it and everything it runs; a second one leaves the processes running.",
+    ),
   run,
 };
 
@@ -43,9 +47,16 @@ async function startAgent(place: Place): Promise<AgentProcess> {
   const { url, dataDir } = place;
   const agentDir = resolve(process.env["DROVER_AGENT_DATA_DIR"] || `${dataDir.replace(/\/+$/, "")}-agent`);
   const client = createClient(place);
-  if (await endFormerAgent(dataDir, agentDir)) await tell("drover: took over from an earlier drover up that was killed");
+  if (await endFormerAgent(dataDir, agentDir))
+    await tell("drover: took over from an earlier drover up that was killed");
   const joinToken = await invitation(client, agentDir);
-  return new AgentProcess({ url, name: localNode, agentDir, joinToken, onStart: (pid) => noteAgent(dataDir, pid) });
+  return new AgentProcess({
+    url,
+    name: localNode,
+    agentDir,
+    joinToken,
+    onStart: (pid) => noteAgent(dataDir, pid),
+  });
 }
 
 async function attend(place: Place, agent: AgentProcess, presses: Presses): Promise<number> {
@@ -74,7 +85,7 @@ const leftText = (left: number): string =>
 async function untilOnline(place: Place, signal: AbortSignal): Promise<void> {
   const client = createClient(place);
   const late = performance.now() + onlineWithinMs;
-  for (let isTold = false; !(await isOnline(client)); ) {
+  for (let isTold = false; !(await isOnline(client));) {
     if (!isTold && performance.now() > late) {
       isTold = true;
       await tell("drover: the local agent is not online yet; going on waiting");

@@ -80,7 +80,9 @@ async function tellEnding(client: Client, id: string, ending: ExitEvent): Promis
   if (ending.status !== "exited") {
     const { detail } = await ask<ProcessView>(client, `GET /v1/processes/${id}`);
     const reason = ending.reason === null ? "" : ` (${ending.reason})`;
-    await tell(`drover: ${id} ${ending.status.replace("_", " ")}${reason}${detail === null ? "" : `: ${detail}`}`);
+    await tell(
+      `drover: ${id} ${ending.status.replace("_", " ")}${reason}${detail === null ? "" : `: ${detail}`}`,
+    );
   }
   return exitCodeOf(ending);
 }

@@ -53,7 +53,9 @@ export class AgentProcess {
       if (signal.aborted || code === 2) return code;
       if (performance.now() - startedAt > steadyMs) failures = 0;
       const ms = pauses.baseMs + backoffMs(failures, Math.random, pauses);
-      await tell(`drover: the agent ended (${code}); starting it again in ${(ms / 1000).toFixed(1)} s, its processes live on`);
+      await tell(
+        `drover: the agent ended (${code}); starting it again in ${(ms / 1000).toFixed(1)} s, its processes live on`,
+      );
       // Cut short by a stop: then there is nothing left to end.
       await delay(ms, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return code;
@@ -63,7 +65,7 @@ export class AgentProcess {
   async #runOnce(): Promise<number> {
     const { url, name, agentDir, joinToken, onStart } = this.#settings;
     const words = ["agent", "--url", url, "--name", name, "--data-dir", agentDir, "--stop-processes"];
-    const child = spawn(process.execPath, [...process.execArgv, process.argv[1] ?? "", ...words], {
+    const child = spawn(process.execPath, [process.argv[1] ?? "", ...words], {
       detached: true,
       stdio: ["ignore", "ignore", "pipe"],
       env: agentEnvironment(joinToken),
@@ -72,7 +74,8 @@ export class AgentProcess {
     const gone = once(child, "exit") as Promise<[number | null, NodeJS.Signals | null]>;
     if (child.pid !== undefined) await onStart(child.pid);
     if (this.#stopping.signal.aborted) child.kill("SIGTERM");
-    if (child.stderr !== null) createInterface({ input: child.stderr }).on("line", (line) => void this.#hear(line));
+    if (child.stderr !== null)
+      createInterface({ input: child.stderr }).on("line", (line) => void this.#hear(line));
     const [code] = await gone;
     return code ?? 1;
   }
@@ -100,7 +103,9 @@ type AgentEvent = { level: string; event: string; stopped?: number; leftRunning?
 function parseEvent(line: string): AgentEvent | undefined {
   try {
     const value: unknown = JSON.parse(line);
-    return typeof value === "object" && value !== null && "event" in value ? (value as AgentEvent) : undefined;
+    return typeof value === "object" && value !== null && "event" in value
+      ? (value as AgentEvent)
+      : undefined;
   } catch {
     // A plain line: what the agent says to people.
     return undefined;

@@ -29,7 +29,8 @@ export async function endFormerAgent(dataDir: string, agentDir: string): Promise
   process.kill(claim.pid, "SIGKILL");
   const deadline = performance.now() + goneWithinMs;
   while (await isAtWork(claim)) {
-    if (performance.now() > deadline) throw new Failed(`the former agent (process ${claim.pid}) does not end`, exitCodes.usage);
+    if (performance.now() > deadline)
+      throw new Failed(`the former agent (process ${claim.pid}) does not end`, exitCodes.usage);
     await delay(20);
   }
   return true;

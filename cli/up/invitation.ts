@@ -51,7 +51,9 @@ async function readIdentity(agentDir: string): Promise<Identity | undefined> {
 // other one may still want its agent back.
 async function setAside(agentDir: string, identity: Identity): Promise<void> {
   if (!loopback.has(new URL(identity.url).hostname))
-    throw new UsageError(`${agentDir} belongs to a node of ${identity.url}: set DROVER_AGENT_DATA_DIR to another folder`);
+    throw new UsageError(
+      `${agentDir} belongs to a node of ${identity.url}: set DROVER_AGENT_DATA_DIR to another folder`,
+    );
   const file = join(agentDir, "identity.json");
   await rename(file, `${file}.${identity.nodeId}`);
 }

@@ -12,7 +12,10 @@ beforeEach(async () => {
 afterEach(() => server.close());
 
 const exec = (words: string[], input?: string | Buffer): Promise<Ended> =>
-  runCli(["exec", "-n", "web", ...words], input === undefined ? { env: server.env, stdin: "ignore" } : { env: server.env, input });
+  runCli(
+    ["exec", "-n", "web", ...words],
+    input === undefined ? { env: server.env, stdin: "ignore" } : { env: server.env, input },
+  );
 
 const follows = (...told: Parameters<typeof events>): void => {
   server.routes["GET /v1/processes/proc_1/events"] = events(...told);
@@ -36,13 +39,20 @@ describe("drover exec ends with", () => {
     [400, "invalid_request", 2],
   ])("a code and one line when its start is answered %i %s", async (status, code, exitCode) => {
     server.routes["POST /v1/processes"] = problem(status, code, "because of this");
-    expect(await exec(["--", "x"])).toMatchObject({ code: exitCode, stdout: "", stderr: "drover: because of this\n" });
+    expect(await exec(["--", "x"])).toMatchObject({
+      code: exitCode,
+      stdout: "",
+      stderr: "drover: because of this\n",
+    });
   });
 
   it("125 and one line that names the address when no control plane is there", async () => {
     const { url } = server;
     await server.close();
-    const ended = await runCli(["exec", "--", "x"], { env: { DROVER_URL: url, DROVER_TOKEN: "t" }, stdin: "ignore" });
+    const ended = await runCli(["exec", "--", "x"], {
+      env: { DROVER_URL: url, DROVER_TOKEN: "t" },
+      stdin: "ignore",
+    });
     expect(ended.code).toBe(125);
     expect(ended.stderr).toBe(`drover: cannot reach the control plane at ${url}: nothing listens there\n`);
     await server.start();
@@ -61,15 +71,21 @@ describe("drover exec shows", () => {
     );
     const { child, ended } = startCli(["exec", "-n", "web", "--", "x"], { env: server.env, stdin: "ignore" });
     const chunks: Buffer[] = [];
-    child.stdout?.removeAllListeners("data").on("data", (text: string) => chunks.push(Buffer.from(text, "latin1")));
+    child.stdout
+      ?.removeAllListeners("data")
+      .on("data", (text: string) => chunks.push(Buffer.from(text, "latin1")));
     expect((await ended).stderr).toBe("oh\n");
     expect(Buffer.concat(chunks)).toEqual(Buffer.concat([Buffer.from("grüße\n"), bytes]));
   });
 
   it("why it did not run, on stderr", async () => {
-    server.routes["GET /v1/processes/proc_1"] = json(proc({ status: "failed", detail: "there is no folder /nope" }));
+    server.routes["GET /v1/processes/proc_1"] = json(
+      proc({ status: "failed", detail: "there is no folder /nope" }),
+    );
     follows(exit({ status: "failed", reason: "cwd_not_found" }), end);
-    expect((await exec(["--", "x"])).stderr).toBe("drover: proc_1 failed (cwd_not_found): there is no folder /nope\n");
+    expect((await exec(["--", "x"])).stderr).toBe(
+      "drover: proc_1 failed (cwd_not_found): there is no folder /nope\n",
+    );
   });
 
   it("every byte once when the connection breaks in the middle", async () => {
@@ -78,7 +94,10 @@ describe("drover exec shows", () => {
       response.writeHead(200, { "content-type": "text/event-stream" });
       connections++;
       if (connections === 1) {
-        response.write(`id: here\nevent: output\ndata: {"stream":"stdout","from":0,"to":2,"text":"a\\n"}\n\n`, () => response.destroy());
+        response.write(
+          `id: here\nevent: output\ndata: {"stream":"stdout","from":0,"to":2,"text":"a\\n"}\n\n`,
+          () => response.destroy(),
+        );
         return;
       }
       expect(asked.headers["last-event-id"]).toBe("here");
@@ -88,8 +107,18 @@ describe("drover exec shows", () => {
   });
 
   it("how much is missing, and never ends as if nothing were", async () => {
-    follows(output("stdout", "a"), { event: "gap", stream: "stdout", from: 1, to: 9 }, output("stdout", "b", 9), exit({ exitCode: 0 }), end);
-    expect(await exec(["--", "x"])).toMatchObject({ code: 125, stdout: "ab", stderr: "drover: 8 bytes of output are not kept\n" });
+    follows(
+      output("stdout", "a"),
+      { event: "gap", stream: "stdout", from: 1, to: 9 },
+      output("stdout", "b", 9),
+      exit({ exitCode: 0 }),
+      end,
+    );
+    expect(await exec(["--", "x"])).toMatchObject({
+      code: 125,
+      stdout: "ab",
+      stderr: "drover: 8 bytes of output are not kept\n",
+    });
   });
 
   it("that it ends when whoever reads its output has left, and stops the process", async () => {
@@ -99,7 +128,10 @@ describe("drover exec shows", () => {
       const more = setInterval(() => response.write(sse(output("stdout", "y\n"))), 5);
       response.on("close", () => clearInterval(more));
     };
-    const { child, ended } = startCli(["exec", "-n", "web", "--", "yes"], { env: server.env, stdin: "ignore" });
+    const { child, ended } = startCli(["exec", "-n", "web", "--", "yes"], {
+      env: server.env,
+      stdin: "ignore",
+    });
     child.stdout?.once("data", () => child.stdout?.destroy());
     expect((await ended).code).toBe(141);
     await server.got("POST /v1/processes/proc_1/stop");
@@ -112,7 +144,12 @@ describe("drover exec starts", () => {
   it("words as argv, without a shell", async () => {
     follows(exit({ exitCode: 0 }), end);
     await exec(["--", "echo", "$HOME", "-n"]);
-    expect(await body()).toMatchObject({ node: "web", argv: ["echo", "$HOME", "-n"], output: "split", stdin: "none" });
+    expect(await body()).toMatchObject({
+      node: "web",
+      argv: ["echo", "$HOME", "-n"],
+      output: "split",
+      stdin: "none",
+    });
   });
 
   it("a lone word that only a shell understands as shell text", async () => {
@@ -124,7 +161,12 @@ describe("drover exec starts", () => {
   it("with its limits, folder and environment", async () => {
     follows(exit({ exitCode: 0 }), end);
     await exec(["--timeout", "1h30m", "--cwd", "/srv", "-e", "A=b=c", "-e", "HOME", "-c", "x"]);
-    expect(await body()).toMatchObject({ timeoutMs: 5_400_000, cwd: "/srv", env: { A: "b=c", HOME: expect.any(String) }, command: "x" });
+    expect(await body()).toMatchObject({
+      timeoutMs: 5_400_000,
+      cwd: "/srv",
+      env: { A: "b=c", HOME: expect.any(String) },
+      command: "x",
+    });
   });
 
   it("on the only node when none is named, and asks which when there are several", async () => {
@@ -133,7 +175,10 @@ describe("drover exec starts", () => {
     await runCli(["exec", "--", "x"], { env: server.env, stdin: "ignore" });
     expect(await body()).toMatchObject({ node: "node_9" });
     server.routes["GET /v1/nodes"] = json({ data: [{ id: "node_8" }, { id: "node_9" }], nextCursor: null });
-    expect(await runCli(["exec", "--", "x"], { env: server.env, stdin: "ignore" })).toMatchObject({ code: 2, stderr: expect.stringContaining("-n NODE") });
+    expect(await runCli(["exec", "--", "x"], { env: server.env, stdin: "ignore" })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("-n NODE"),
+    });
   });
 });
 
@@ -168,7 +213,10 @@ describe("drover exec passes its stdin on", () => {
     server.routes["POST /v1/processes/proc_1/stop"] = json(proc());
     server.routes["POST /v1/processes/proc_1/stdin"] = problem(500, "internal", "a bug");
     server.routes["GET /v1/processes/proc_1/events"] = (response) => response.writeHead(200).flushHeaders();
-    expect(await exec(["--", "cat"], "x")).toMatchObject({ code: 125, stderr: expect.stringContaining("could not be passed on: a bug") });
+    expect(await exec(["--", "cat"], "x")).toMatchObject({
+      code: 125,
+      stderr: expect.stringContaining("could not be passed on: a bug"),
+    });
     await server.got("POST /v1/processes/proc_1/stop");
   });
 });

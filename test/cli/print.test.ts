@@ -22,11 +22,15 @@ describe("a table", () => {
   });
 
   it("cuts the last column to the terminal, and nothing where there is none", () => {
-    expect(layOut(columns, rows, { colours: false, width: 34 })[2]).toBe("longer-name  ok       a rather lo…");
+    expect(layOut(columns, rows, { colours: false, width: 34 })[2]).toBe(
+      "longer-name  ok       a rather lo…",
+    );
   });
 
   it("has its colours around the text, so the columns stay where they are", () => {
-    expect(layOut(columns, rows, { colours: true, width: 80 })[1]).toBe("a            \u001b[32mrunning\u001b[0m  one");
+    expect(layOut(columns, rows, { colours: true, width: 80 })[1]).toBe(
+      "a            \u001b[32mrunning\u001b[0m  one",
+    );
   });
 
   it("of nothing is its head", () => {
@@ -39,14 +43,26 @@ describe("what is printed", () => {
     expect(printable("a\u001b[2Jb\nc\u009bd")).toBe("a [2Jb c d");
   });
 
-  it.each([[0, "0s"], [999, "0s"], [59_999, "59s"], [60_000, "1m"], [7_200_000, "2h"], [90_000_000, "1d"], [-5, "0s"]])(
-    "%i ms is %s", (ms, text) => expect(short(ms)).toBe(text));
+  it.each([
+    [0, "0s"],
+    [999, "0s"],
+    [59_999, "59s"],
+    [60_000, "1m"],
+    [7_200_000, "2h"],
+    [90_000_000, "1d"],
+    [-5, "0s"],
+  ])("%i ms is %s", (ms, text) => expect(short(ms)).toBe(text));
 
   it("an age is `-` when it never was", () => {
     expect(age(null, 0)).toBe("-");
     expect(age("1970-01-01T00:00:01Z", 61_000)).toBe("1m");
   });
 
-  it.each([[0, "0B"], [1023, "1023B"], [1536, "1.5K"], [10 * 1024 ** 2, "10M"], [3 * 1024 ** 4, "3.0T"]])(
-    "%i bytes are %s", (bytes, text) => expect(size(bytes)).toBe(text));
+  it.each([
+    [0, "0B"],
+    [1023, "1023B"],
+    [1536, "1.5K"],
+    [10 * 1024 ** 2, "10M"],
+    [3 * 1024 ** 4, "3.0T"],
+  ])("%i bytes are %s", (bytes, text) => expect(size(bytes)).toBe(text));
 });

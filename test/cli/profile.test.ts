@@ -70,12 +70,17 @@ describe("the connection", () => {
   it("goes by flag, then environment, then profile", async () => {
     const set = env({ DROVER_URL: "http://env", DROVER_TOKEN: "env" });
     expect(await resolveConnection({}, set)).toEqual({ url: "http://env", token: "env" });
-    expect(await resolveConnection({ url: "http://flag", token: "flag" }, set)).toEqual({ url: "http://flag", token: "flag" });
+    expect(await resolveConnection({ url: "http://flag", token: "flag" }, set)).toEqual({
+      url: "http://flag",
+      token: "flag",
+    });
     expect(await resolveConnection({ profile: "local" }, set)).toEqual(local);
   });
 
   it("never sends a profile's token to another place", async () => {
-    await expect(resolveConnection({ url: "http://evil" }, env())).rejects.toThrow("no token for http://evil");
+    await expect(resolveConnection({ url: "http://evil" }, env())).rejects.toThrow(
+      "no token for http://evil",
+    );
     expect(await resolveConnection({ url: `${local.url}/` }, env())).toMatchObject({ token: local.token });
   });
 });

@@ -15,7 +15,13 @@ afterAll(() => rmSync(home, { recursive: true, force: true }));
 export type Ended = { code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string };
 export type Running = { child: ChildProcess; ended: Promise<Ended>; seen(text: string): Promise<void> };
 
-type Options = { env?: Record<string, string>; input?: string | Buffer; stdin?: "open" | "ignore" };
+type Options = {
+  env?: Record<string, string>;
+  input?: string | Buffer;
+  stdin?: "open" | "ignore";
+  /** Through bin/drover.js, as a verb needs that starts the CLI again. */
+  bin?: boolean;
+};
 
 /** The environment of a user who has never used Drover. */
 export const freshEnv = (env: Record<string, string> = {}): Record<string, string> => ({
@@ -25,9 +31,10 @@ export const freshEnv = (env: Record<string, string> = {}): Record<string, strin
 });
 
 /** Starts the CLI as a program of its own; `seen` resolves when a text stands in its stdout or stderr. */
-export function startCli(words: string[], { env = {}, input, stdin }: Options = {}): Running {
-  const child = spawn(process.execPath, ["-e", entry, "--", ...words], {
-    env: freshEnv(env),
+export function startCli(words: string[], { env = {}, input, stdin, bin }: Options = {}): Running {
+  const start = bin ? [join(root, "bin/drover.js")] : ["-e", entry, "--"];
+  const child = spawn(process.execPath, [...start, ...words], {
+    env: { ...freshEnv(env), DROVER_SOURCE: "1" },
     stdio: [stdin === "ignore" ? "ignore" : "pipe", "pipe", "pipe"],
   });
   const out = { stdout: "", stderr: "" };
@@ -37,7 +44,9 @@ export function startCli(words: string[], { env = {}, input, stdin }: Options = 
   child.stdin?.on("error", () => undefined);
   if (stdin !== "open") child.stdin?.end(input);
   const ended = new Promise<Ended>((resolve) =>
-    child.on("close", (code, signal) => resolve({ code, signal, stdout: utf8(out.stdout), stderr: utf8(out.stderr) })),
+    child.on("close", (code, signal) =>
+      resolve({ code, signal, stdout: utf8(out.stdout), stderr: utf8(out.stderr) }),
+    ),
   );
   const seen = (text: string): Promise<void> =>
     new Promise((resolve, reject) => {
