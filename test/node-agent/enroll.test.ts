@@ -42,7 +42,7 @@ describe("an enrolment", () => {
       stopped.abort();
       return "hang up";
     };
-    await expect(start(configOf(), stopped.signal)).rejects.toThrow();
+    await expect(start(configOf(), stopped.signal)).rejects.toThrow("aborted");
     plane.onEnroll = (body) => ({ status: 200, body: { nodeId: "node_1", name: body.name } });
     await start();
     const [first, second] = plane.enrolments.map(({ body }) => body.keyHash);

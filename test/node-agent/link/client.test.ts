@@ -126,6 +126,7 @@ describe("a link", () => {
   it("pings, and drops a socket on which nothing is heard", async () => {
     open({ times: { pingEveryMs: 20, silenceMs: 200, handshakeMs: 5000 } });
     const end = await plane.welcomed();
+    end.answersPings = false;
     await end.next("ping");
     expect(await end.closed).toBe(1006);
     await plane.agent();

@@ -13,6 +13,7 @@ export class AgentEnd {
   readonly frames: UpFrame[] = [];
   readonly closed: Promise<number>;
   readonly socket: WebSocket;
+  answersPings = true;
   #taken = 0;
   #wake: () => void = () => undefined;
 
@@ -20,7 +21,9 @@ export class AgentEnd {
     this.socket = socket;
     this.closed = once(socket, "close").then(([code]) => Number(code));
     socket.on("message", (data: Buffer) => {
-      this.frames.push(upFrame.parse(JSON.parse(data.toString("utf8"))));
+      const frame = upFrame.parse(JSON.parse(data.toString("utf8")));
+      this.frames.push(frame);
+      if (frame.type === "ping" && this.answersPings) this.send({ type: "pong" });
       this.#wake();
     });
     void this.closed.then(() => this.#wake());
