@@ -22,8 +22,9 @@ afterEach(async () => {
     child.kill("SIGTERM");
     await ended;
   }
-  expect(await left()).toEqual([]);
+  const survivors = await left();
   await rm(folder, { recursive: true, force: true });
+  if (survivors.length > 0) throw new Error(`left running: ${survivors.join("; ")}`);
 });
 
 const env = (more: Record<string, string> = {}): Record<string, string> => ({
