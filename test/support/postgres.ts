@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { readFileSync, rmSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,7 +14,8 @@ declare module "vitest" {
   }
 }
 
-export const templateName = "drover_template";
+const templateName = "drover_template";
+const folderPrefix = "drover-postgres-";
 
 export type TemporaryPostgres = {
   url: string;
@@ -28,7 +29,8 @@ export type TestDatabase = { url: string; drop(): Promise<void> };
 
 /** A server for one run; `durable` keeps the safety of production (for measurements), else speed wins. */
 export async function temporaryPostgres({ durable = false } = {}): Promise<TemporaryPostgres> {
-  const folder = await mkdtemp(join(tmpdir(), "drover-postgres-"));
+  removeAbandoned();
+  const folder = await mkdtemp(join(tmpdir(), `${folderPrefix}${process.pid}-`));
   // As root the server runs as another user, who must pass through.
   await chmod(folder, 0o711);
   const remove = removeAtExit(folder);
@@ -84,14 +86,32 @@ async function asAdmin(serverUrl: string, statement: string): Promise<void> {
   }
 }
 
+/** What runs that were killed outright left behind; the name of a folder tells whose it is. */
+function removeAbandoned(): void {
+  for (const name of readdirSync(tmpdir())) {
+    const owner = name.startsWith(folderPrefix) ? Number(name.slice(folderPrefix.length).split("-")[0]) : NaN;
+    if (owner > 1 && !isRunning(owner)) removeRun(join(tmpdir(), name));
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
+}
+
 /** A run that is ended early leaves no server and no folder either. */
 function removeAtExit(folder: string) {
-  const now = () => {
-    endServer(folder);
-    rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
-  };
+  const now = () => removeRun(folder);
   process.once("exit", now);
   return { now, forget: () => process.off("exit", now) };
+}
+
+function removeRun(folder: string): void {
+  endServer(folder);
+  rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
 }
 
 function endServer(folder: string): void {

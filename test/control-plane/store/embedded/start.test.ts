@@ -37,7 +37,11 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
+  // In order, and each of them also when one before it failed: no test leaves a server to the next.
+  const failures: unknown[] = [];
+  for (const cleanup of cleanups.splice(0).toReversed())
+    await Promise.resolve(cleanup()).catch((error: unknown) => failures.push(error));
+  if (failures.length > 0) throw new AggregateError(failures, "A clean-up failed.");
 });
 
 const start = async (signal?: AbortSignal) => {
