@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { killCgroup } from "./cgroup.ts";
 import { pause } from "./pause.ts";
 import { isAlive, type ProcEntry, procEntry, scanProcs } from "./proc-table.ts";
 import { membersOf, type Tree } from "./tree.ts";
@@ -65,6 +66,7 @@ export const killTree = async (tree: Tree): Promise<ProcEntry[]> => {
     const members = freeze(tree);
     if (members.length === 0) return [];
     if (tree.wrapper) signalOne(tree.wrapper, "SIGCONT");
+    killCgroup(tree.cgroup);
     const outcomes = members.map((member) => signalOne(member, "SIGKILL"));
     if (outcomes.every((outcome) => outcome === "not_permitted") || performance.now() > deadline)
       return members.filter(isAlive);

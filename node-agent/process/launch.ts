@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, writeFileSync } from "node:fs";
 import { shellQuote } from "#shared/shell-quote.ts";
 import type { Launch } from "#shared/link/launch.ts";
+import { joinCgroup } from "./cgroup.ts";
 import { type ProcessFolder, streamPath } from "./folder.ts";
 import { programPath } from "./program-path.ts";
 import { createRecord, type Spec } from "./record.ts";
@@ -37,11 +38,14 @@ exec 2>&4 3>&- 4>&-
 /** A longer text goes by file: one argument over 128 KiB is refused by the kernel. */
 const longestArgument = 100_000;
 
-/** The script that becomes the wrapper; `path` is where the agent looks for shells. */
-export const launchScript = (launch: Launch, folder: ProcessFolder, path: string): string => {
+/** Where the agent looks for shells, and the cgroup the command joins. */
+type Surroundings = { path: string; cgroup: string | null };
+
+/** The script that becomes the wrapper. */
+export const launchScript = (launch: Launch, folder: ProcessFolder, around: Surroundings): string => {
   const pipe = launch.stdin === "pipe";
   const input = shellQuote(folder.in);
-  return `${opening}${pipe ? keeper(input) : ""}(\n${pipe ? `exec <${input}\n` : ""}${asLeader}${execLine(launch, folder, path)}\n)\n${closing(pipe)}`;
+  return `${opening}${pipe ? keeper(input) : ""}(\n${pipe ? `exec <${input}\n` : ""}${joinCgroup(around.cgroup)}${asLeader}${execLine(launch, folder, around.path)}\n)\n${closing(pipe)}`;
 };
 
 const keeper = (input: string): string => `${programPath("mkfifo")} -m 600 ${input}
@@ -64,7 +68,7 @@ const programOf = (launch: Launch, folder: ProcessFolder, path: string): string[
 export const launchWrapper = (
   launch: Launch,
   folder: ProcessFolder,
-  how: { spec: Spec; env: Record<string, string>; shell: string; path: string },
+  how: { spec: Spec; env: Record<string, string>; shell: string } & Surroundings,
 ): ChildProcess => {
   const fds: number[] = [];
   const opened = (fd: number): number => (fds.push(fd), fd);
@@ -72,7 +76,7 @@ export const launchWrapper = (
     if (launch.command !== null && launch.command.length > longestArgument)
       writeFileSync(folder.cmd, launch.command, { mode: 0o600 });
     if (typeof launch.stdin === "object") writeFileSync(folder.in, launch.stdin.text, { mode: 0o600 });
-    writeFileSync(folder.go, launchScript(launch, folder, how.path), { mode: 0o600 });
+    writeFileSync(folder.go, launchScript(launch, folder, how), { mode: 0o600 });
     const record = opened(createRecord(folder, how.spec));
     const append = (path: string) => opened(openSync(path, "a", 0o600));
     const out = append(streamPath(folder, "merged"));

@@ -1,5 +1,6 @@
 import { readdirSync, rmSync } from "node:fs";
 import { canceled, firstEnd, rebooted } from "./ending.ts";
+import { knownCgroup } from "./cgroup.ts";
 import { Child, type ChildNeeds } from "./child.ts";
 import { type Final, readFinal } from "./final.ts";
 import { type ProcessFolder, processFolder } from "./folder.ts";
@@ -20,21 +21,27 @@ import { readRecord, type RunRecord, type Spec } from "./record.ts";
  *   the wrapper lives               adopted; its limits go on from the record's own times
  *   the wrapper is gone             its members are swept; ended by the kill intent, else lost: wrapper_killed
  */
-export const recover = (procs: string, needs: ChildNeeds): Child[] => {
+export const recover = (procs: string, needs: ChildNeeds, cgroup: string | undefined): Child[] => {
   const table = scanProcs();
   return readdirSync(procs)
     .filter((name) => /^[a-z]+_[0-9a-z]+$/.test(name))
-    .flatMap((id) => recoverOne(processFolder(procs, id), needs, table) ?? []);
+    .flatMap((id) => recoverOne(processFolder(procs, id), needs, { table, cgroup }) ?? []);
 };
 
-const recoverOne = (folder: ProcessFolder, needs: ChildNeeds, table: ProcTable): Child | undefined => {
+const recoverOne = (
+  folder: ProcessFolder,
+  needs: ChildNeeds,
+  world: { table: ProcTable; cgroup: string | undefined },
+): Child | undefined => {
   const final = readFinal(folder);
   if (final) return final.acked ? undefined : fromFinal(folder, final.ending, needs);
   const record = readRecord(folder);
   // Before its first line the wrapper is the only process that carries the tag.
-  const wrapper = record?.wrapper ?? table.entries.find((entry) => tagOf(entry.pid) === folder.id) ?? null;
+  const wrapper =
+    record?.wrapper ?? world.table.entries.find((entry) => tagOf(entry.pid) === folder.id) ?? null;
   if (!record || !wrapper) return giveUp(folder, record, needs);
   const child = new Child(folder, record.spec, needs);
+  child.tree.cgroup = knownCgroup(world.cgroup, folder.id);
   resume(child, { ...record, wrapper: { pid: wrapper.pid, startTicks: wrapper.startTicks } }, needs.bootId);
   return child;
 };

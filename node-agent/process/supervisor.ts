@@ -12,6 +12,7 @@ import type {
   Follower,
   InventoryItem,
 } from "../engine.ts";
+import { newCgroup, removeCgroup } from "./cgroup.ts";
 import { Child, type ChildNeeds } from "./child.ts";
 import { canceled, type Ending } from "./ending.ts";
 import { baseEnvironment, commandEnvironment } from "./environment.ts";
@@ -50,6 +51,8 @@ export type SupervisorNeeds = {
   nodeName(): string;
   /** Where commands run when the start names no folder. */
   cwd: string;
+  /** A cgroup v2 folder that is the agent's to use. */
+  cgroup?: string | undefined;
   /** The shell that runs wrappers. */
   shell?: string;
   retentionMs?: number;
@@ -81,7 +84,7 @@ export class Supervisor implements Engine {
       changed: (child) => this.#changed(child),
     };
     mkdirSync(needs.procs, { recursive: true, mode: 0o700 });
-    for (const child of recover(needs.procs, this.#childNeeds)) this.#keep(child);
+    for (const child of recover(needs.procs, this.#childNeeds, needs.cgroup)) this.#keep(child);
     const retentionMs = needs.retentionMs ?? hourMs;
     this.#reaper = setInterval(() => reap(needs.procs, retentionMs), Math.min(retentionMs, hourMs / 6));
     this.#reaper.unref();
@@ -184,6 +187,7 @@ export class Supervisor implements Engine {
         env,
         shell: this.#needs.shell ?? "/bin/sh",
         path: base.PATH ?? "",
+        cgroup: (child.tree.cgroup = newCgroup(this.#needs.cgroup, child.id)),
       });
       wrapper.once("error", (error) => child.conclude(spawnRefusal(error, child.spec.cwd)));
       child.spawned(wrapper);
@@ -309,6 +313,7 @@ export class Supervisor implements Engine {
 
   #drop(child: Child): void {
     child.close();
+    removeCgroup(child.tree.cgroup);
     this.#children.delete(child.id);
   }
 

@@ -1,10 +1,11 @@
+import { cgroupPids } from "./cgroup.ts";
 import { allPids, type ProcEntry, type ProcTable, scanProcs, tagOf, ticksPerSecond } from "./proc-table.ts";
 import type { Identity } from "./record.ts";
 
 /**
  * Which processes belong to a command. No single sign finds them all: a child may leave the group, the session, its parent
- * or its environment. So members are those with the tag in the environment, those in the wrapper's group or session, and
- * the descendants of all these; and whoever was once seen as a member stays one (by pid and birth), since signs get lost
+ * or its environment. So members are those in the command's cgroup where it has one, those with the tag in the environment,
+ * those in the wrapper's group or session, and the descendants of all these; and whoever was once seen as a member stays one (by pid and birth), since signs get lost
  * on the way (a parent dies, an environment is cleared).
  *
  * The wrapper's pid names its group and session only while the wrapper or a member in them lives: after that the pid may
@@ -17,6 +18,8 @@ export type Tree = {
   /** Holds stdin open; no member either. */
   keeperPid: number | null;
   rooted: boolean;
+  /** The command's own cgroup, where one was to be had. */
+  cgroup: string | null;
   /** Pid → birth of the members at the last look. */
   seen: Map<number, number>;
 };
@@ -26,13 +29,15 @@ export const newTree = (id: string): Tree => ({
   wrapper: null,
   keeperPid: null,
   rooted: true,
+  cgroup: null,
   seen: new Map(),
 });
 
 /** Members alive now. What is found is remembered, what is gone is forgotten. */
 export const membersOf = (tree: Tree, table: ProcTable = scanProcs()): ProcEntry[] => {
+  const grouped = new Set(cgroupPids(tree.cgroup));
   const signed = table.entries.filter(
-    (entry) => isSeen(tree, entry) || knownTag(entry, table.atTicks) === tree.id,
+    (entry) => isSeen(tree, entry) || grouped.has(entry.pid) || knownTag(entry, table.atTicks) === tree.id,
   );
   const wrapperLives = table.entries.some((entry) => isWrapper(tree, entry));
   tree.rooted =
@@ -93,6 +98,7 @@ const knownTag = (entry: ProcEntry, atTicks: number): string | undefined => {
 export const mayHaveMembers = (tree: Tree): boolean => {
   const root = tree.wrapper?.pid;
   if (root === undefined) return false;
+  if (cgroupPids(tree.cgroup).length > 0) return true;
   return (
     groupLives(root) ||
     allPids().some((pid) => pid > root && pid !== tree.keeperPid && tagOf(pid) === tree.id)
