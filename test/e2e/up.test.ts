@@ -23,6 +23,7 @@ afterEach(async () => {
     await ended;
   }
   const survivors = await left();
+  for (const survivor of survivors) process.kill(Number.parseInt(survivor), "SIGKILL");
   await rm(folder, { recursive: true, force: true });
   if (survivors.length > 0) throw new Error(`left running: ${survivors.join("; ")}`);
 });
