@@ -4,7 +4,11 @@ import { openService, type Service } from "./service.ts";
 
 const id = newId("proc");
 const tooLong = "x".repeat(1024 * 1024 + 1);
-const start = (change: object): [string, string, object] => ["POST", "/v1/processes", { node: "n", command: "true", ...change }];
+const start = (change: object): [string, string, object] => [
+  "POST",
+  "/v1/processes",
+  { node: "n", command: "true", ...change },
+];
 
 type Case = [title: string, field: string, request: [method: string, path: string, body?: object]];
 
@@ -18,7 +22,11 @@ const cases: Case[] = [
   ["command and argv at once", "command", start({ argv: ["true"] })],
   ["neither command nor argv", "command", ["POST", "/v1/processes", { node: "n" }]],
   ["an empty program", "argv", ["POST", "/v1/processes", { node: "n", argv: [""] }]],
-  ["an argument of 128 KiB", "argv[1]", ["POST", "/v1/processes", { node: "n", argv: ["echo", "x".repeat(131_072)] }]],
+  [
+    "an argument of 128 KiB",
+    "argv[1]",
+    ["POST", "/v1/processes", { node: "n", argv: ["echo", "x".repeat(131_072)] }],
+  ],
   ["neither node nor chat", "node", ["POST", "/v1/processes", { command: "true" }]],
   ["a relative cwd", "cwd", start({ cwd: "here" })],
   ["an env name that starts with a digit", "env.1A", start({ env: { "1A": "x" } })],
@@ -37,7 +45,11 @@ const cases: Case[] = [
   ["an unknown field further in", "limits.cpus", start({ limits: { cpus: 1 } })],
   ["a label name with a space", "labels.a b", start({ labels: { "a b": "x" } })],
   ["a body that is a list", "body", ["POST", "/v1/processes", []]],
-  ["waitMs that is no number", "waitMs", ["POST", "/v1/processes?waitMs=abc", { node: "n", command: "true" }]],
+  [
+    "waitMs that is no number",
+    "waitMs",
+    ["POST", "/v1/processes?waitMs=abc", { node: "n", command: "true" }],
+  ],
   ["a negative waitMs", "waitMs", ["GET", `/v1/processes/${id}?waitMs=-1`]],
   ["an unknown parameter", "wait", ["GET", `/v1/processes/${id}?wait=1`]],
   ["a limit of 0", "limit", ["GET", "/v1/processes?limit=0"]],
@@ -61,9 +73,21 @@ const cases: Case[] = [
   ["no text, no bytes and no end", "text", ["POST", `/v1/processes/${id}/stdin`, {}]],
   ["no new limit", "timeoutMs", ["POST", `/v1/processes/${id}/extend`, {}]],
   ["nothing to wait for", "for", ["POST", `/v1/processes/${id}/wait`, { for: [] }]],
-  ["a pattern to wait for without pattern", "pattern", ["POST", `/v1/processes/${id}/wait`, { for: ["pattern"] }]],
-  ["a port to wait for without port", "port", ["POST", `/v1/processes/${id}/wait`, { for: ["exit", "port"] }]],
-  ["a quiet to wait for without quietMs", "quietMs", ["POST", `/v1/processes/${id}/wait`, { for: ["quiet"] }]],
+  [
+    "a pattern to wait for without pattern",
+    "pattern",
+    ["POST", `/v1/processes/${id}/wait`, { for: ["pattern"] }],
+  ],
+  [
+    "a port to wait for without port",
+    "port",
+    ["POST", `/v1/processes/${id}/wait`, { for: ["exit", "port"] }],
+  ],
+  [
+    "a quiet to wait for without quietMs",
+    "quietMs",
+    ["POST", `/v1/processes/${id}/wait`, { for: ["quiet"] }],
+  ],
   ["a key to cancel without a node", "node", ["POST", "/v1/processes/cancel", { key: "k" }]],
   ["a token that is used 0 times", "maxUses", ["POST", "/v1/join-tokens", { maxUses: 0 }]],
   ["a token for a name with a space", "nodeName", ["POST", "/v1/join-tokens", { nodeName: "a b" }]],
@@ -88,7 +112,13 @@ describe("bad input", () => {
 
   it("never comes back in the answer", async () => {
     const secret = "hunter2-hunter2";
-    const answer = await service.post("/v1/processes", { node: "n", command: "true", env: { A: `${secret}\0` }, stdin: { text: `${secret}\0` }, timeoutMs: secret });
+    const answer = await service.post("/v1/processes", {
+      node: "n",
+      command: "true",
+      env: { A: `${secret}\0` },
+      stdin: { text: `${secret}\0` },
+      timeoutMs: secret,
+    });
     expect(answer.status).toBe(400);
     expect(JSON.stringify(answer.body)).not.toContain(secret);
   });
@@ -106,15 +136,28 @@ describe("bad input", () => {
   });
 
   it("a chat, and routes of the contract that are not built yet, are 422", async () => {
-    expect(await service.post("/v1/processes", { chatId: "chat_x", command: "true" })).toMatchObject({ status: 422, body: { field: "chatId" } });
-    for (const path of [`/v1/processes/${id}/resize`, "/v1/nodes/n/drain", "/v1/nodes/n/lease", "/v1/nodes/n/rotate-key"])
+    expect(await service.post("/v1/processes", { chatId: "chat_x", command: "true" })).toMatchObject({
+      status: 422,
+      body: { field: "chatId" },
+    });
+    for (const path of [
+      `/v1/processes/${id}/resize`,
+      "/v1/nodes/n/drain",
+      "/v1/nodes/n/lease",
+      "/v1/nodes/n/rotate-key",
+    ])
       expect(await service.post(path, {})).toMatchObject({ status: 422, body: { code: "not_supported" } });
   });
 
   it("a refused command is 422 with rule and reason before its node is looked for, and nothing is stored", async () => {
-    const refused = { status: 422, body: { code: "command_refused", rule: expect.any(String), reason: expect.any(String) } };
+    const refused = {
+      status: 422,
+      body: { code: "command_refused", rule: expect.any(String), reason: expect.any(String) },
+    };
     expect(await service.send(...start({ command: "rm -rf /" }))).toMatchObject(refused);
-    expect(await service.post("/v1/processes", { node: "n", argv: ["rm", "-rf", "/"] })).toMatchObject(refused);
+    expect(await service.post("/v1/processes", { node: "n", argv: ["rm", "-rf", "/"] })).toMatchObject(
+      refused,
+    );
     expect((await service.get("/v1/processes")).body["data"]).toEqual([]);
   });
 
@@ -123,6 +166,7 @@ describe("bad input", () => {
   });
 
   it("an id of another shape is 404 on every route of a process", async () => {
-    for (const path of ["", "/output", "/events", "/ports"]) expect(await service.get(`/v1/processes/..%2f${path}`)).toMatchObject({ status: 404 });
+    for (const path of ["", "/output", "/events", "/ports"])
+      expect(await service.get(`/v1/processes/..%2f${path}`)).toMatchObject({ status: 404 });
   });
 });

@@ -28,14 +28,21 @@ export class PlayedNode {
   readonly #held = new Map<string, Held>();
   readonly #follows = new Map<string, Follow>();
   readonly #known = new Map<string, Report>();
+  /** What was not acknowledged yet; an agent says it again on each new socket. */
+  readonly #pending = new Map<string, Report>();
   #events: SocketEvents | undefined;
+  #live = false;
+  #welcomed = (): void => {};
 
   constructor(link: Link, nodeId: string) {
     this.#link = link;
     this.#nodeId = nodeId;
   }
 
-  connect(): void {
+  /** Opens a socket; resolves when the control plane welcomed it. */
+  connect(): Promise<void> {
+    const welcome = Promise.withResolvers<void>();
+    this.#welcomed = welcome.resolve;
     this.#events = this.#link.accept(this.#nodeId, {
       send: (text) => this.#take(downFrame.parse(JSON.parse(text))),
       close: () => queueMicrotask(() => this.cut()),
@@ -53,12 +60,14 @@ export class PlayedNode {
       facts: {},
       inventory,
     });
+    return welcome.promise;
   }
 
   /** The connection breaks; output and processes stay. */
   cut(): void {
     const events = this.#events;
     this.#events = undefined;
+    this.#live = false;
     this.#follows.clear();
     events?.onClose();
   }
@@ -67,7 +76,8 @@ export class PlayedNode {
   write(id: string, text: string | Uint8Array, stream: Stream = "merged"): void {
     const held = this.#heldOf(id, stream);
     held.bytes = Buffer.concat([held.bytes, Buffer.from(text)]);
-    for (const [name, follow] of this.#follows) if (follow.id === id && follow.stream === stream) this.#send(name, follow);
+    for (const [name, follow] of this.#follows)
+      if (follow.id === id && follow.stream === stream) this.#send(name, follow);
   }
 
   /** Bytes [from, to) are no longer kept. */
@@ -78,12 +88,21 @@ export class PlayedNode {
   /** Says how a process is, with the output as it is now. */
   report(change: Partial<Report> & { id: string }): void {
     const revision = (this.#known.get(change.id)?.revision ?? 0) + 1;
-    const streams = (["merged", "stdout", "stderr"] as const).filter((stream) => this.#held.has(`${change.id} ${stream}`));
+    const streams = (["merged", "stdout", "stderr"] as const).filter((stream) =>
+      this.#held.has(`${change.id} ${stream}`),
+    );
     const snapshots = streams.map((stream) => this.#snapshot(change.id, stream));
     const totalBytes = snapshots.reduce((sum, snapshot) => sum + snapshot.totalBytes, 0);
-    const report = reportOf({ ...(this.#known.get(change.id) ?? {}), totalBytes, snapshots, ...change, revision });
+    const report = reportOf({
+      ...this.#known.get(change.id),
+      totalBytes,
+      snapshots,
+      ...change,
+      revision,
+    });
     this.#known.set(change.id, report);
-    this.#say({ type: "reports", reports: [report] });
+    this.#pending.set(report.id, report);
+    if (this.#live) this.#say({ type: "reports", reports: [report] });
   }
 
   exit(id: string, change: Partial<Report> = {}): void {
@@ -105,7 +124,12 @@ export class PlayedNode {
   #snapshot(id: string, stream: Stream) {
     const { bytes } = this.#heldOf(id, stream);
     const tail = bytes.subarray(Math.max(snapshotBytes, bytes.length - snapshotBytes));
-    return { stream, head: bytes.subarray(0, snapshotBytes).toString("base64"), tail: tail.toString("base64"), totalBytes: bytes.length };
+    return {
+      stream,
+      head: bytes.subarray(0, snapshotBytes).toString("base64"),
+      tail: tail.toString("base64"),
+      totalBytes: bytes.length,
+    };
   }
 
   #say(frame: UpFrame): void {
@@ -114,6 +138,10 @@ export class PlayedNode {
 
   #take(frame: DownFrame): void {
     this.told.push(frame);
+    if (frame.type === "welcome") queueMicrotask(() => this.#begin());
+    if (frame.type === "acknowledge")
+      for (const { id, revision } of frame.acks)
+        if (this.#pending.get(id)?.revision === revision) this.#pending.delete(id);
     if ("rid" in frame && frame.type !== "abandon") queueMicrotask(() => this.#answer(frame));
     if (frame.type === "start") {
       this.launches.push(frame.launch);
@@ -127,6 +155,12 @@ export class PlayedNode {
     }
   }
 
+  #begin(): void {
+    this.#live = true;
+    this.#welcomed();
+    if (this.#pending.size > 0) this.#say({ type: "reports", reports: [...this.#pending.values()] });
+  }
+
   #send(name: string, follow: Follow): void {
     const { bytes, gap } = this.#heldOf(follow.id, follow.stream);
     while (follow.at < bytes.length && this.#follows.has(name)) {
@@ -135,9 +169,19 @@ export class PlayedNode {
         follow.at = gap.to;
         this.#say({ type: "output", follow: name, from, to: gap.to, gap: true });
       } else {
-        const to = Math.min(bytes.length, from + chunkBytes, gap !== undefined && gap.from > from ? gap.from : Number.MAX_SAFE_INTEGER);
+        const to = Math.min(
+          bytes.length,
+          from + chunkBytes,
+          gap !== undefined && gap.from > from ? gap.from : Number.MAX_SAFE_INTEGER,
+        );
         follow.at = to;
-        this.#say({ type: "output", follow: name, from, to, b64: bytes.subarray(from, to).toString("base64") });
+        this.#say({
+          type: "output",
+          follow: name,
+          from,
+          to,
+          b64: bytes.subarray(from, to).toString("base64"),
+        });
       }
     }
   }
@@ -146,16 +190,36 @@ export class PlayedNode {
     if (frame.type !== "read") {
       const answer = this.onRequest(frame);
       const isError = typeof answer === "object" && answer !== null && "error" in answer;
-      return this.#say({ type: "reply", rid: frame.rid, ...(isError ? (answer as object) : { value: answer }) });
+      return this.#say({
+        type: "reply",
+        rid: frame.rid,
+        ...(isError ? (answer as object) : { value: answer }),
+      });
     }
     const held = this.#held.get(`${frame.id} ${frame.stream}`);
     if (held === undefined && this.#known.get(frame.id)?.totalBytes !== 0)
-      return this.#say({ type: "reply", rid: frame.rid, error: { code: "not_found", message: "no such process" } });
-    this.#say({ type: "reply", rid: frame.rid, value: readOf(held ?? { bytes: Buffer.alloc(0), gap: undefined }, frame) });
+      return this.#say({
+        type: "reply",
+        rid: frame.rid,
+        error: { code: "not_found", message: "no such process" },
+      });
+    this.#say({
+      type: "reply",
+      rid: frame.rid,
+      value: readOf(held ?? { bytes: Buffer.alloc(0), gap: undefined }, frame),
+    });
   }
 }
 
-function readOf({ bytes, gap }: Held, frame: { head?: number | undefined; tail?: number | undefined; from?: number | undefined; to?: number | undefined }) {
+function readOf(
+  { bytes, gap }: Held,
+  frame: {
+    head?: number | undefined;
+    tail?: number | undefined;
+    from?: number | undefined;
+    to?: number | undefined;
+  },
+) {
   const total = bytes.length;
   const wanted: boolean[] = Array.from({ length: total }, (_, at) => {
     const inRange = frame.from !== undefined && at >= frame.from && at < (frame.to ?? total);
@@ -163,7 +227,7 @@ function readOf({ bytes, gap }: Held, frame: { head?: number | undefined; tail?:
     return kept && (at < (frame.head ?? 0) || at >= total - (frame.tail ?? 0) || inRange);
   });
   const parts: { from: number; to: number; b64: string }[] = [];
-  for (let from = wanted.indexOf(true); from >= 0; ) {
+  for (let from = wanted.indexOf(true); from >= 0;) {
     const end = wanted.indexOf(false, from);
     const to = end < 0 ? total : end;
     parts.push({ from, to, b64: bytes.subarray(from, to).toString("base64") });

@@ -12,7 +12,14 @@ describe("a failure of the API", () => {
 
   const problem = (status: number, code: string) => ({
     status,
-    body: { type: `urn:drover:problem:${code}`, title: expect.any(String), status, code, detail: expect.any(String), requestId: expect.stringMatching(/^req_/) },
+    body: {
+      type: `urn:drover:problem:${code}`,
+      title: expect.any(String),
+      status,
+      code,
+      detail: expect.any(String),
+      requestId: expect.stringMatching(/^req_/),
+    },
   });
 
   it("is a problem document with the request's id, which the header repeats", async () => {
@@ -36,12 +43,21 @@ describe("a failure of the API", () => {
   });
 
   it("is told before anything of the body is read", async () => {
-    const answer = await service.app.request("/v1/processes", { method: "POST", body: "{", headers: { "content-type": "text/plain" } });
+    const answer = await service.app.request("/v1/processes", {
+      method: "POST",
+      body: "{",
+      headers: { "content-type": "text/plain" },
+    });
     expect(answer.status).toBe(401);
   });
 
   it("is 404 for what is not built", async () => {
-    for (const path of ["/v1/chats", "/v1/tasks", "/nothing", "/v1/processes/proc_01h0000000000000000000000x/nothing"])
+    for (const path of [
+      "/v1/chats",
+      "/v1/tasks",
+      "/nothing",
+      "/v1/processes/proc_01h0000000000000000000000x/nothing",
+    ])
       expect(await service.get(path)).toMatchObject(problem(404, "not_found"));
   });
 
@@ -55,15 +71,28 @@ describe("a failure of the API", () => {
 
   it("is 413 for a body that is too large, with or without a declared length, before its type is looked at", async () => {
     const body = "x".repeat(maxBodyBytes + 1);
-    const declared = await service.fetch("/v1/processes", { method: "POST", body, headers: { "content-length": String(body.length) } });
+    const declared = await service.fetch("/v1/processes", {
+      method: "POST",
+      body,
+      headers: { "content-length": String(body.length) },
+    });
     expect(declared.status).toBe(413);
     const pieces = new Blob([body]).stream();
-    const chunked = await service.fetch("/v1/processes", { method: "POST", body: pieces, duplex: "half" } as RequestInit);
+    const chunked = await service.fetch("/v1/processes", {
+      method: "POST",
+      body: pieces,
+      duplex: "half",
+    } as RequestInit);
     expect(chunked.status).toBe(413);
   });
 
   it("is 415 for a body that is not JSON by its type, and 400 for one that is not JSON or not UTF-8", async () => {
-    const post = (body: BodyInit, type?: string) => service.fetch("/v1/processes", { method: "POST", body, headers: type === undefined ? {} : { "content-type": type } });
+    const post = (body: BodyInit, type?: string) =>
+      service.fetch("/v1/processes", {
+        method: "POST",
+        body,
+        headers: type === undefined ? {} : { "content-type": type },
+      });
     expect((await post("{}", "text/plain")).status).toBe(415);
     expect((await post("{}", "application/x-www-form-urlencoded")).status).toBe(415);
     expect((await post("{}", "application/json; charset=latin1")).status).toBe(415);
@@ -75,8 +104,14 @@ describe("a failure of the API", () => {
 
   it("tells nothing of the inside: a bug is `internal`, and the log has it under the request's id", async () => {
     const lines: Record<string, unknown>[] = [];
-    const log = { ...service.needs.log, error: (event: string, fields?: Record<string, unknown>) => void lines.push({ event, ...fields }) };
-    const nodes = { ...service.needs.store.nodes, find: () => Promise.reject(new Error("select secret from /var/lib")) };
+    const log = {
+      ...service.needs.log,
+      error: (event: string, fields?: Record<string, unknown>) => void lines.push({ event, ...fields }),
+    };
+    const nodes = {
+      ...service.needs.store.nodes,
+      find: () => Promise.reject(new Error("select secret from /var/lib")),
+    };
     const broken = await openService({ log, store: { ...service.needs.store, nodes } });
     const answer = await broken.get("/v1/nodes/x");
     expect(answer).toMatchObject(problem(500, "internal"));
@@ -86,9 +121,14 @@ describe("a failure of the API", () => {
   });
 
   it("is 503 `unavailable` while the database is away, without saying why", async () => {
-    const gone = () => Promise.reject(new DroverError("unavailable", "The database does not answer.", { cause: "57P01" }));
+    const gone = () =>
+      Promise.reject(new DroverError("unavailable", "The database does not answer.", { cause: "57P01" }));
     const nodes = { ...service.needs.store.nodes, find: gone };
-    const store = { ...service.needs.store, nodes, ready: () => Promise.resolve({ ready: false as const, reason: "the database can not be reached" }) };
+    const store = {
+      ...service.needs.store,
+      nodes,
+      ready: () => Promise.resolve({ ready: false as const, reason: "the database can not be reached" }),
+    };
     const broken = await openService({ store });
     const answer = await broken.get("/v1/nodes/x");
     expect(answer).toMatchObject(problem(503, "unavailable"));

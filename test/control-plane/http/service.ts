@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { expect } from "vitest";
+import { expect, vi } from "vitest";
 import { createApp } from "../../../control-plane/app.ts";
 import type { Needs } from "../../../control-plane/needs.ts";
 import type { LinkTimes } from "../../../control-plane/link/times.ts";
@@ -9,35 +9,53 @@ import { PlayedNode } from "./played-node.ts";
 export const token = "the-admin-token";
 export const authorized = { authorization: `Bearer ${token}` };
 
-export type Answer = { status: number; headers: Headers; body: Record<string, any> };
+export type Answer = { status: number; headers: Headers; body: Record<string, unknown> };
 export type Service = Awaited<ReturnType<typeof openService>>;
 
 /** The whole API over a real database; nodes are played. */
 export async function openService(change: Partial<Needs> = {}, times: Partial<LinkTimes> = {}) {
   const rig = await openRig(times);
   const adminTokenHash = createHash("sha256").update(token).digest("hex");
-  const needs: Needs = { ...rig.needs, config: { ...rig.needs.config, adminTokenHash, publicUrl: "http://drover.test" }, ...change };
+  const needs: Needs = {
+    ...rig.needs,
+    config: { ...rig.needs.config, adminTokenHash, publicUrl: "http://drover.test" },
+    ...change,
+  };
   const closing = new AbortController();
   const app = createApp(needs, closing.signal);
   const fetch = async (path: string, init: RequestInit = {}): Promise<Response> =>
     app.request(path, { ...init, headers: { ...authorized, ...(init.headers as Record<string, string>) } });
-  const send = async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> => {
-    const json = body === undefined ? {} : { "content-type": "application/json" };
-    const answer = await fetch(path, { method, headers: { ...json, ...headers }, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+  const send = async (
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> => {
+    const json: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" };
+    const answer = await fetch(path, {
+      method,
+      headers: { ...json, ...headers },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
     const text = await answer.text();
     return { status: answer.status, headers: answer.headers, body: text === "" ? {} : JSON.parse(text) };
   };
   return {
-    rig, needs, app, fetch, closing,
+    rig,
+    needs,
+    app,
+    fetch,
+    closing,
     get: (path: string, headers?: Record<string, string>) => send("GET", path, undefined, headers),
-    post: (path: string, body?: unknown, headers?: Record<string, string>) => send("POST", path, body, headers),
+    post: (path: string, body?: unknown, headers?: Record<string, string>) =>
+      send("POST", path, body, headers),
     send,
     /** A node that is online and takes starts. */
     async node() {
       const { id } = await rig.node();
       const played = new PlayedNode(rig.link, id);
-      played.connect();
-      await expect.poll(() => rig.hub.free(id)).toBeGreaterThan(0);
+      await played.connect();
+      await vi.waitFor(() => expect(rig.hub.free(id)).toBeGreaterThan(0), { interval: 5 });
       return { id, played };
     },
     close: () => rig.close(),
