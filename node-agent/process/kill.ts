@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { killCgroup } from "./cgroup.ts";
 import { pause } from "./pause.ts";
-import { isAlive, type ProcEntry, procEntry, scanProcs } from "./proc-table.ts";
+import { commandOf, isAlive, type ProcEntry, procEntry, scanProcs } from "./proc-table.ts";
 import { membersOf, type Tree } from "./tree.ts";
 
 /**
  * Ending a tree. TERM goes to all members at once; in the grace time the set is looked at again and again, so that whoever
- * is born meanwhile is known. Then all are stopped before any is killed: a stopped process cannot fork, so that after a
+ * is born meanwhile is known, and whoever could not hear it hears it then. Then all are stopped before any is killed: a stopped process cannot fork, so that after a
  * look that finds nobody new the set is complete. The wrapper is spared: it writes the ending when its child is gone.
  * A signal goes only to a pid whose birth is the one that was seen.
  */
@@ -47,17 +47,43 @@ export const endTree = async (
   grace: { ms: number; hurry: AbortSignal },
 ): Promise<ProcEntry[]> => {
   const deadline = performance.now() + grace.ms;
-  if (grace.ms > 0) {
-    signalTree(tree, "SIGTERM");
-    // A stopped process would take TERM only when it goes on.
-    signalTree(tree, "SIGCONT");
-  }
+  const told = new Set<string>();
   for (let look = 0; performance.now() < deadline && !grace.hurry.aborted; look++) {
-    if (membersOf(tree).length === 0) return [];
+    const members = membersOf(tree);
+    if (members.length === 0) return [];
+    askToEnd(tree, look === 0 ? members : missed(tree, members, told), told);
     const left = deadline - performance.now();
     await pause(Math.min(lookEveryMs[look] ?? 100, Math.max(left, 1)), grace.hurry);
   }
   return killTree(tree);
+};
+
+const askToEnd = (tree: Tree, members: ProcEntry[], told: Set<string>): void => {
+  if (members.length === 0) return;
+  const wrapper = wrapperCommand(tree);
+  for (const member of members) {
+    // In the wrapper's fork that has not become the command yet, TERM may meet the wrapper's trap: it is told again.
+    if (commandOf(member) !== wrapper) told.add(birthOf(member));
+    signalOne(member, "SIGTERM");
+  }
+  // A stopped process would take TERM only when it goes on; a command may have stopped its whole group, wrapper included.
+  for (const one of [...members, ...(tree.wrapper ? [tree.wrapper] : [])]) signalOne(one, "SIGCONT");
+};
+
+/**
+ * Who is there without having heard TERM, and has nobody else to end it: the command itself, born or begun since, and
+ * children born in the moment their parent died. What a living parent starts to clean up is left to it.
+ */
+const missed = (tree: Tree, members: ProcEntry[], told: Set<string>): ProcEntry[] => {
+  const parents = new Set(members.map((member) => member.pid));
+  return members.filter((member) => !told.has(birthOf(member)) && !parents.has(member.ppid));
+};
+
+const birthOf = ({ pid, startTicks }: ProcEntry): string => `${pid}:${startTicks}`;
+
+const wrapperCommand = ({ wrapper }: Tree): string | undefined => {
+  const entry = wrapper === null ? undefined : procEntry(wrapper.pid);
+  return entry === undefined ? undefined : commandOf(entry);
 };
 
 export const killTree = async (tree: Tree): Promise<ProcEntry[]> => {
@@ -79,11 +105,11 @@ const freeze = (tree: Tree): ProcEntry[] => {
   const stopped = new Set<string>();
   for (let look = 0; look < 100; look++) {
     const members = membersOf(tree, scanProcs());
-    const fresh = members.filter((member) => !stopped.has(`${member.pid}:${member.startTicks}`));
+    const fresh = members.filter((member) => !stopped.has(birthOf(member)));
     if (fresh.length === 0) return members;
     for (const member of fresh) {
       signalOne(member, "SIGSTOP");
-      stopped.add(`${member.pid}:${member.startTicks}`);
+      stopped.add(birthOf(member));
     }
   }
   return membersOf(tree);
