@@ -89,6 +89,13 @@ export function reportsContract(store: OpenStore): void {
   });
 
   describe("a batch of reports", () => {
+    it("places an end no earlier than the start that an earlier report placed", async () => {
+      const { id } = await inserted(store());
+      await take(report(id, 1, { startedAt: after(20) }));
+      await take(ending(id, 2, { startedAt: after(18), exitedAt: after(19) }));
+      expect(await processOf(store(), id)).toMatchObject({ startedAt: after(20), exitedAt: after(20) });
+    });
+
     it("takes hundreds in one call, and says which rows are unknown", async () => {
       const rows = await Promise.all(Array.from({ length: 300 }, () => inserted(store())));
       const unknown = newId("proc");

@@ -78,7 +78,8 @@ function takeAll(sql: Sql, batch: Batch): Promise<Taken[]> {
         detail = case when ${advances} then r.detail else p.detail end,
         exit_code = case when ${advances} then r."exitCode" else p.exit_code end,
         signal = case when ${advances} then r.signal else p.signal end,
-        exited_at = case when ${advances} then r."exitedAt" else p.exited_at end,
+        exited_at = case when not (${advances}) then p.exited_at
+          when r."exitedAt" is not null then greatest(r."exitedAt", p.started_at) end,
         duration_ms = case when ${advances} then r."durationMs" else p.duration_ms end,
         concluded_at = case when r.final and ${advances} then r."observedAt" else p.concluded_at end,
         pid = coalesce(r.pid, p.pid),
