@@ -1,0 +1,18 @@
+import { eventually, pidsWith } from "./engine.ts";
+
+/** Ends everything of a test whose folder stands in its command line or environment, wherever it has got to. */
+export async function endAllOf(folder: string): Promise<void> {
+  await eventually(() => {
+    const pids = pidsWith(folder);
+    for (const pid of pids) kill(pid);
+    return pids.length === 0;
+  }, 30_000);
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It ended by itself meanwhile.
+  }
+}
