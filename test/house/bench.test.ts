@@ -1,0 +1,45 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterEach, beforeEach, expect, it } from "vitest";
+
+const run = promisify(execFile);
+const main = join(import.meta.dirname, "../../bench/main.ts");
+
+let folder: string;
+beforeEach(async () => void (folder = await mkdtemp(join(tmpdir(), "drover-house-bench-"))));
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const bench = (...words: string[]) =>
+  run(process.execPath, [main, ...words], { env: { ...process.env, TMPDIR: folder } });
+
+it("measures the product as it is shipped, and leaves no program and no folder", async () => {
+  const json = join(folder, "results.json");
+  const { stdout } = await bench("--only", "exec,follow", "--scale", "0.01", "--json", json);
+  expect(stdout).toMatch(/exec p50 \/ spawn p50 .* <= 4/);
+  const { figures } = JSON.parse(await readFile(json, "utf8")) as {
+    figures: Record<string, { value: number }[]>;
+  };
+  expect(Object.keys(figures)).toEqual(["exec", "follow"]);
+  for (const { value } of Object.values(figures).flat()) expect(value).toBeGreaterThan(0);
+  expect(await readdir(folder)).toEqual(["results.json"]);
+  expect(await programsIn(folder)).toEqual([]);
+});
+
+it("names a figure that it does not know", async () => {
+  await expect(bench("--only", "speed")).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("speed"),
+  });
+});
+
+async function programsIn(place: string): Promise<string[]> {
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+  // Gone while we looked.
+  const lines = await Promise.all(
+    pids.map((pid) => readFile(`/proc/${pid}/cmdline`, "latin1").catch(() => "")),
+  );
+  return lines.filter((line) => line.includes(place));
+}
