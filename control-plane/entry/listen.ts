@@ -72,8 +72,10 @@ export const urlOf = (host: string, port: number): string => {
 /** Stops accepting, gives open requests a moment to end, then cuts what is left. */
 export const stopServer = async (server: Server, graceMs: number): Promise<void> => {
   const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
-  server.closeIdleConnections();
+  // A connection that is kept alive becomes idle only when its last answer is through.
+  const sweep = setInterval(() => server.closeIdleConnections(), 20);
   const cut = setTimeout(() => server.closeAllConnections(), graceMs);
   await closed;
+  clearInterval(sweep);
   clearTimeout(cut);
 };

@@ -32,8 +32,11 @@ const retentionMs = 30 * 24 * 3600 * 1000;
 const openRequestsMs = 2000;
 
 /** Starts a control plane; resolves when it answers. A wrong setting, a port in use or an unreachable database is a readable error. */
-export const startControlPlane = async (settings: Settings): Promise<ControlPlane> => {
-  const log = createLog(settings.log, (line) => process.stderr.write(line));
+export const startControlPlane = async (
+  settings: Settings,
+  write: (line: string) => void = writeToStderr,
+): Promise<ControlPlane> => {
+  const log = createLog(settings.log, write);
   const database = await openDatabase(settings, log);
   try {
     return await startOn(database, settings, log);
@@ -42,6 +45,8 @@ export const startControlPlane = async (settings: Settings): Promise<ControlPlan
     throw error;
   }
 };
+
+const writeToStderr = (line: string): void => void process.stderr.write(line);
 
 const startOn = async (database: Database, settings: Settings, log: MaskingLog): Promise<ControlPlane> => {
   const config = await configOf(settings, log);

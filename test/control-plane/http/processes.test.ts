@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { PlayedNode } from "./played-node.ts";
 import { openService, type Service } from "./service.ts";
 

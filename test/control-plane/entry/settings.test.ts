@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import { settingsFromEnv } from "../../../control-plane/entry/settings.ts";
+
+const key = Buffer.alloc(32, 7).toString("base64");
+
+describe("the settings of a control plane", () => {
+  it("are loopback, port 4600 and an own database unless said otherwise", () => {
+    expect(settingsFromEnv({ DROVER_DATA_DIR: "/data", DROVER_LOG: "json" })).toEqual({
+      host: "127.0.0.1",
+      port: 4600,
+      dataDir: "/data",
+      log: "json",
+      ...{ databaseUrl: undefined, adminToken: undefined, secretKey: undefined, publicUrl: undefined },
+    });
+  });
+
+  it("come from the environment, and flags win; an empty value counts as unset", () => {
+    const env = {
+      ...{ DROVER_HOST: "0.0.0.0", DROVER_PORT: "1", DATABASE_URL: "postgres://db/a", DROVER_DATA_DIR: "/a" },
+      ...{ DROVER_ADMIN_TOKEN: "token", DROVER_SECRET_KEY: key, DROVER_PUBLIC_URL: "https://drover.test/" },
+    };
+    const flags = { host: "::1", port: "0", databaseUrl: "postgresql://db/b", dataDir: "/b" };
+    expect(settingsFromEnv(env, flags)).toMatchObject({
+      ...{ host: "::1", port: 0, databaseUrl: "postgresql://db/b", dataDir: "/b" },
+      ...{ adminToken: "token", secretKey: new Uint8Array(32).fill(7), publicUrl: "https://drover.test" },
+    });
+    expect(settingsFromEnv({ DROVER_PORT: "", DATABASE_URL: "" })).toMatchObject({
+      port: 4600,
+      databaseUrl: undefined,
+    });
+  });
+
+  it.each([
+    ["DROVER_PORT", "http"],
+    ["DROVER_PORT", "65536"],
+    ["DROVER_PORT", "-1"],
+    ["DATABASE_URL", "mysql://db/a"],
+    ["DATABASE_URL", "localhost"],
+    ["DROVER_SECRET_KEY", "c2hvcnQ="],
+    ["DROVER_SECRET_KEY", "not base64!"],
+    ["DROVER_PUBLIC_URL", "drover.test"],
+    ["DROVER_ADMIN_TOKEN", "two words"],
+    ["DROVER_LOG", "loud"],
+  ])("%s=%s is one line that names it and does not repeat it", (name, value) => {
+    const thrown = () => settingsFromEnv({ [name]: value });
+    expect(thrown).toThrow(
+      expect.objectContaining({ name: "SettingError", message: expect.stringContaining(name) }),
+    );
+    expect(thrown).toThrow(
+      expect.objectContaining({ message: expect.not.stringMatching(/\n|two words|c2hvcnQ/) }),
+    );
+  });
+});
