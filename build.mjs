@@ -44,6 +44,9 @@ export async function bundle(root, outdir) {
     format: "esm",
     platform: "node",
     target: "node22",
+    // Names stay, so that a stack trace still says something; what is gone is source text that V8 would keep in memory.
+    minifyWhitespace: true,
+    minifySyntax: true,
     sourcemap: "linked",
     external,
     banner: { js: banner },

@@ -49,10 +49,18 @@ export async function startAgent(needs: StartNeeds): Promise<Agent> {
 }
 
 const greetingOf = ({ maxProcesses }: AgentConfig, folder: DataFolder): Greeting => ({
-  version: agentVersion(), instanceId: randomUUID(), machineId: machineId(folder.path), bootId: bootId(), facts: machineFacts(maxProcesses),
+  version: agentVersion(),
+  instanceId: randomUUID(),
+  machineId: machineId(folder.path),
+  bootId: bootId(),
+  facts: machineFacts(maxProcesses),
 });
 
-async function whoWeAre({ config, log, signal }: StartNeeds, folder: DataFolder, greeting: Greeting): Promise<Identity> {
+async function whoWeAre(
+  { config, log, signal }: StartNeeds,
+  folder: DataFolder,
+  greeting: Greeting,
+): Promise<Identity> {
   const stored = readIdentity(folder);
   if (stored.state !== "node") return enroll({ config, folder, facts: greeting.facts, log, signal });
   const identity = { ...stored.identity, url: config.url ?? stored.identity.url };
@@ -66,7 +74,11 @@ async function whoWeAre({ config, log, signal }: StartNeeds, folder: DataFolder,
 function begin({ log }: StartNeeds, { folder, greeting, identity }: Settled): Agent {
   let nodeName = identity.name;
   const engine: Engine = new Supervisor({
-    procs: folder.procs, bootId: greeting.bootId, generation: folder.generation, nodeName: () => nodeName, cwd: homeFolder(),
+    procs: folder.procs,
+    bootId: greeting.bootId,
+    generation: folder.generation,
+    nodeName: () => nodeName,
+    cwd: homeFolder(),
   });
   const onWelcome = (name: string): void => {
     // Renamed on the control plane: kept, so that commands see the name also while it is away.

@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { z } from "zod";
+import * as z from "zod";
 import { labels, nodeName } from "#shared/api/common.ts";
 import type { LogFormat } from "./log.ts";
 
@@ -42,8 +42,14 @@ export const usage = `drover agent --url URL --token TOKEN [options]
 `;
 
 const options = {
-  url: { type: "string" }, token: { type: "string" }, name: { type: "string" }, label: { type: "string", multiple: true },
-  "data-dir": { type: "string" }, "max-processes": { type: "string" }, "stop-processes": { type: "boolean" }, help: { type: "boolean", short: "h" },
+  url: { type: "string" },
+  token: { type: "string" },
+  name: { type: "string" },
+  label: { type: "string", multiple: true },
+  "data-dir": { type: "string" },
+  "max-processes": { type: "string" },
+  "stop-processes": { type: "boolean" },
+  help: { type: "boolean", short: "h" },
 } as const;
 
 /** Flags and environment, flags first; undefined when help was asked for. A wrong setting throws StartRefused naming it. */
@@ -60,7 +66,11 @@ export function readConfig(argv: string[], env: Environment): AgentConfig | unde
     dataFolder: resolve(setting(flags["data-dir"], env.DROVER_AGENT_DATA_DIR) ?? defaultDataFolder(env)),
     maxProcesses: checked("--max-processes", processLimit, flags["max-processes"] ?? "256"),
     stopProcesses: flags["stop-processes"] ?? false,
-    logFormat: checked("DROVER_LOG", z.enum(["json", "pretty"], "must be json or pretty"), setting(env.DROVER_LOG) ?? "pretty"),
+    logFormat: checked(
+      "DROVER_LOG",
+      z.enum(["json", "pretty"], "must be json or pretty"),
+      setting(env.DROVER_LOG) ?? "pretty",
+    ),
   };
 }
 
@@ -69,12 +79,15 @@ function readFlags(argv: string[]) {
     return parseArgs({ args: argv, options, strict: true }).values;
   } catch (error) {
     // The parser's advice behind the first sentence is about its own options.
-    throw new StartRefused(error instanceof Error ? (error.message.split(/\.\s/)[0] ?? error.message) : String(error));
+    throw new StartRefused(
+      error instanceof Error ? (error.message.split(/\.\s/)[0] ?? error.message) : String(error),
+    );
   }
 }
 
 /** The first value that is set; an empty one counts as unset. */
-const setting = (...values: (string | undefined)[]): string | undefined => values.find((value) => value !== undefined && value !== "");
+const setting = (...values: (string | undefined)[]): string | undefined =>
+  values.find((value) => value !== undefined && value !== "");
 
 function checked<T extends z.ZodType>(what: string, schema: T, value: unknown): z.output<T> {
   const parsed = schema.safeParse(value);
@@ -88,11 +101,22 @@ function labelPair(text: string): [string, string] {
   return [text.slice(0, at), text.slice(at + 1)];
 }
 
-const processLimit = z.string().regex(/^\d{1,6}$/, "must be a whole number").transform(Number)
+const processLimit = z
+  .string()
+  .regex(/^\d{1,6}$/, "must be a whole number")
+  .transform(Number)
   .refine((count) => count >= 1 && count <= 100_000, "must be from 1 to 100000");
 
-const serverUrl = z.string().refine((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? ""), "must be an http:// or https:// address")
-  .refine((text) => !/[?#]/.test(text) && URL.parse(text)?.username === "", "must be an address only, without a user, '?' or '#'")
+const serverUrl = z
+  .string()
+  .refine(
+    (text) => /^https?:$/.test(URL.parse(text)?.protocol ?? ""),
+    "must be an http:// or https:// address",
+  )
+  .refine(
+    (text) => !/[?#]/.test(text) && URL.parse(text)?.username === "",
+    "must be an address only, without a user, '?' or '#'",
+  )
   .transform((text) => (URL.parse(text)?.href ?? text).replace(/\/+$/, ""));
 
 function defaultDataFolder(env: Environment): string {

@@ -1,4 +1,13 @@
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readSync, statSync, writeSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  statSync,
+  writeSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { StartRefused } from "./config.ts";
 import { reasonOf } from "./log.ts";
@@ -25,7 +34,9 @@ export function openDataFolder(path: string): DataFolder {
   try {
     return openChecked(path);
   } catch (error) {
-    throw error instanceof StartRefused ? error : new StartRefused(`the data folder ${path} cannot be used: ${trouble(error)}`);
+    throw error instanceof StartRefused
+      ? error
+      : new StartRefused(`the data folder ${path} cannot be used: ${trouble(error)}`);
   }
 }
 
@@ -34,11 +45,18 @@ function openChecked(path: string): DataFolder {
   chmodSync(path, 0o700);
   const inode = String(statSync(path).ino);
   const lock = takeLock(join(path, "agent.lock"), inode);
-  if ("heldBy" in lock) throw new StartRefused(`the data folder ${path} is used by another agent (pid ${lock.heldBy})`);
+  if ("heldBy" in lock)
+    throw new StartRefused(`the data folder ${path} is used by another agent (pid ${lock.heldBy})`);
   try {
     const procs = join(path, "procs");
     makeFolder(procs);
-    return { path, procs, inode, generation: nextGeneration(join(path, "generation")), close: () => lock.release() };
+    return {
+      path,
+      procs,
+      inode,
+      generation: nextGeneration(join(path, "generation")),
+      close: () => lock.release(),
+    };
   } catch (error) {
     lock.release();
     throw error;
@@ -84,10 +102,16 @@ function openGeneration(file: string): number {
 }
 
 const troubles: Record<string, string> = {
-  ENOSPC: "its disk is full", EDQUOT: "its disk quota is used up", EROFS: "it is on a read-only file system",
-  EACCES: "permission denied (run as its owner, or choose another --data-dir)", EPERM: "permission denied (run as its owner, or choose another --data-dir)",
-  ENOTDIR: "it is not a folder", EEXIST: "it is not a folder", EIO: "its disk fails to read or write",
+  ENOSPC: "its disk is full",
+  EDQUOT: "its disk quota is used up",
+  EROFS: "it is on a read-only file system",
+  EACCES: "permission denied (run as its owner, or choose another --data-dir)",
+  EPERM: "permission denied (run as its owner, or choose another --data-dir)",
+  ENOTDIR: "it is not a folder",
+  EEXIST: "it is not a folder",
+  EIO: "its disk fails to read or write",
 };
 
 /** A file error in words; the system's own where there are no better ones. */
-export const trouble = (error: unknown): string => troubles[(error as NodeJS.ErrnoException).code ?? ""] ?? reasonOf(error);
+export const trouble = (error: unknown): string =>
+  troubles[(error as NodeJS.ErrnoException).code ?? ""] ?? reasonOf(error);

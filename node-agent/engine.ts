@@ -31,7 +31,12 @@ export interface Engine {
    * Bytes of a stream from an offset as they are written; `send` returns false when the window is full,
    * then the follower pauses until `resume()`.
    */
-  follow(id: string, stream: StreamName, from: number, send: (chunk: FollowedChunk) => boolean): Follower | undefined;
+  follow(
+    id: string,
+    stream: StreamName,
+    from: number,
+    send: (chunk: FollowedChunk) => boolean,
+  ): Follower | undefined;
   /** Reports that the control plane has not acknowledged yet, complete and current, ages as of now. */
   pendingReports(): Report[];
   acknowledged(acks: { id: string; revision: number }[]): void;
@@ -41,5 +46,8 @@ export interface Engine {
   onAccepted: (id: string) => void;
   report(id: string): Report | undefined;
   /** Leaves everything running, or ends it first, until `signal` aborts. */
-  close(options: { stopProcesses: boolean; signal?: AbortSignal }): Promise<{ left: number; stopped: number }>;
+  close(options: {
+    stopProcesses: boolean;
+    signal?: AbortSignal;
+  }): Promise<{ left: number; stopped: number }>;
 }

@@ -1,12 +1,18 @@
 import { randomBytes, createHash } from "node:crypto";
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { StartRefused } from "./config.ts";
 import { trouble, type DataFolder } from "./data-folder.ts";
 
 const key = z.string().min(32);
-const node = z.object({ key, nodeId: z.string().min(1), name: z.string(), url: z.string(), inode: z.string() });
+const node = z.object({
+  key,
+  nodeId: z.string().min(1),
+  name: z.string(),
+  url: z.string(),
+  inode: z.string(),
+});
 const stored = z.union([node, z.object({ key })]);
 
 /** Who this agent is: the node it enrolled as, and the key it proves that with. */
@@ -23,7 +29,10 @@ export function readIdentity(folder: DataFolder): StoredIdentity {
   const text = textOf(identityFile(folder));
   if (text === undefined) return { state: "none" };
   const parsed = stored.safeParse(parseJson(text));
-  if (!parsed.success) throw new StartRefused(`${identityFile(folder)} is damaged: restore it, or remove it and enrol again with a new join token`);
+  if (!parsed.success)
+    throw new StartRefused(
+      `${identityFile(folder)} is damaged: restore it, or remove it and enrol again with a new join token`,
+    );
   if (!("nodeId" in parsed.data)) return { state: "key", key: parsed.data.key };
   const { inode, ...identity } = parsed.data;
   return { state: "node", identity, isCopy: inode !== folder.inode };
@@ -36,7 +45,8 @@ export function makeKey(folder: DataFolder): string {
   return made;
 }
 
-export const storeIdentity = (folder: DataFolder, identity: Identity): void => write(folder, { ...identity, inode: folder.inode });
+export const storeIdentity = (folder: DataFolder, identity: Identity): void =>
+  write(folder, { ...identity, inode: folder.inode });
 
 /** What the control plane knows of the key. */
 export const keyHash = (text: string): string => createHash("sha256").update(text).digest("hex");

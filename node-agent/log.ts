@@ -15,20 +15,41 @@ type LogNeeds = { format: LogFormat; write: (line: string) => void; now?: () => 
 /** A log of lines, each one event. */
 export function createLog({ format, write, now = () => new Date() }: LogNeeds): AgentLog {
   const secrets = new Set<string>();
-  const masked = (line: string): string => [...secrets].reduce((text, secret) => text.replaceAll(secret, "***"), line);
-  const at = (level: string) => (event: string, fields: Fields = {}) => {
-    const entry = { at: now().toISOString(), level, event, ...fields };
-    write(`${masked(format === "json" ? JSON.stringify(entry) : pretty(entry))}\n`);
+  const masked = (line: string): string =>
+    [...secrets].reduce((text, secret) => text.replaceAll(secret, "***"), line);
+  const at =
+    (level: string) =>
+    (event: string, fields: Fields = {}) => {
+      const entry = { at: now().toISOString(), level, event, ...fields };
+      write(`${masked(format === "json" ? JSON.stringify(entry) : pretty(entry))}\n`);
+    };
+  return {
+    info: at("info"),
+    warn: at("warn"),
+    error: at("error"),
+    hide: (secret) => void secrets.add(secret),
   };
-  return { info: at("info"), warn: at("warn"), error: at("error"), hide: (secret) => void secrets.add(secret) };
 }
 
-function pretty({ at, level, event, ...fields }: { at: string; level: string; event: string } & Fields): string {
+function pretty({
+  at,
+  level,
+  event,
+  ...fields
+}: { at: string; level: string; event: string } & Fields): string {
   const shown = Object.entries(fields).filter(([, value]) => value !== undefined && value !== "");
-  return [at.slice(11, 19), level === "info" ? "" : level, event, ...shown.map(([name, value]) => `${name}=${plain(value)}`)].filter((part) => part !== "").join(" ");
+  return [
+    at.slice(11, 19),
+    level === "info" ? "" : level,
+    event,
+    ...shown.map(([name, value]) => `${name}=${plain(value)}`),
+  ]
+    .filter((part) => part !== "")
+    .join(" ");
 }
 
-const plain = (value: unknown): string => (typeof value === "string" && /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value));
+const plain = (value: unknown): string =>
+  typeof value === "string" && /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value);
 
 /** The reason of a failure in a few words, its cause included where the error itself says nothing. */
 export function reasonOf(error: unknown): string {

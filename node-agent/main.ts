@@ -1,7 +1,15 @@
 import { writeSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
 import { startAgent, type Agent } from "./agent.ts";
-import { readConfig, secretVariables, StartRefused, usage, type AgentConfig, type Environment } from "./config.ts";
+import {
+  readConfig,
+  secretVariables,
+  StartRefused,
+  usage,
+  type AgentConfig,
+  type Environment,
+} from "./config.ts";
 import { createLog, type AgentLog } from "./log.ts";
 import { stepAsideAsFirstProcess } from "./machine/first-process.ts";
 import { closeInheritedFds } from "./machine/inherited-fds.ts";
@@ -20,6 +28,8 @@ export async function runAgent(argv: string[], env: Environment): Promise<number
   const config = configOf(argv, env);
   if (typeof config === "number") return config;
   const log = createLog({ format: config.logFormat, write: (line) => void process.stderr.write(line) });
+  // Short bursts must not leave a large young generation behind: memory at rest counts for more than speed here.
+  setFlagsFromString("--semi-space-growth-factor=1");
   stepAsideAsFirstProcess(log);
   closeInheritedFds();
   keepSecrets(config, log, env);
@@ -61,7 +71,10 @@ async function attend(config: AgentConfig, log: AgentLog): Promise<number> {
   }
 }
 
-async function stopOrderly(agent: Agent, { config, log, wish }: { config: AgentConfig; log: AgentLog; wish: StopWish }): Promise<number> {
+async function stopOrderly(
+  agent: Agent,
+  { config, log, wish }: { config: AgentConfig; log: AgentLog; wish: StopWish },
+): Promise<number> {
   const { stopProcesses } = config;
   const stopping = agent.stop({ stopProcesses, signal: wish.leave });
   const enough = new AbortController();
@@ -69,7 +82,10 @@ async function stopOrderly(agent: Agent, { config, log, wish }: { config: AgentC
   // Without processes to end, no hanging disk or socket may keep the agent from stopping.
   const outcome = await (stopProcesses ? stopping : Promise.race([stopping, late]));
   enough.abort();
-  log.info("agent.stopped", { stopped: stopProcesses ? outcome?.stopped : undefined, leftRunning: outcome?.left });
+  log.info("agent.stopped", {
+    stopped: stopProcesses ? outcome?.stopped : undefined,
+    leftRunning: outcome?.left,
+  });
   return 0;
 }
 

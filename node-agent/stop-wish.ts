@@ -26,7 +26,9 @@ export function listenForStop(): StopWish {
   for (const name of signals) process.on(name, heard);
   return {
     stop: stop.signal,
-    stopped: new Promise((resolve) => stop.signal.addEventListener("abort", () => resolve(undefined), { once: true })),
+    stopped: new Promise((resolve) =>
+      stop.signal.addEventListener("abort", () => resolve(undefined), { once: true }),
+    ),
     leave: leave.signal,
   };
 }

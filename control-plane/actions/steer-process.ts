@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { signalBody, stdinBody } from "#shared/api/process.ts";
 import { DroverError, invalid } from "#shared/errors.ts";
 import { portsReply, stdinReply } from "#shared/link/frames.ts";

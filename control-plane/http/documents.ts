@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { describeApi } from "./api-description.ts";
 import { docsPage } from "./docs-page.ts";
 import { route, type Route } from "./route.ts";

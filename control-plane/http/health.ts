@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { DroverError } from "#shared/errors.ts";
 import { route, type Route } from "./route.ts";
 

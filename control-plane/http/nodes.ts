@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { pageQuery } from "#shared/api/common.ts";
 import { listNodesQuery, patchNodeBody } from "#shared/api/node.ts";
 import { invalid } from "#shared/errors.ts";

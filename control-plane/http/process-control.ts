@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { extendBody, signalBody, stdinBody, stopBody, waitAnswer, waitBody } from "#shared/api/process.ts";
 import { extendTimeout, listPorts, signalProcess, writeStdin } from "../actions/steer-process.ts";
 import { routeNotSupported } from "../actions/not-supported.ts";

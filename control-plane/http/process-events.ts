@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { followProcess, type FollowEvent } from "../actions/follow-process.ts";
 import { positionText } from "../actions/follow-position.ts";
 import { resumePosition } from "../actions/resume-position.ts";

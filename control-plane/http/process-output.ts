@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { grepAnswer, outputAnswer, outputQuery, type StreamName } from "#shared/api/process.ts";
 import { invalid, type Issue } from "#shared/errors.ts";
 import { stripAnsi } from "#shared/output/ansi.ts";

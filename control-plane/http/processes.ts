@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { labels, pageQuery, waitMsQuery } from "#shared/api/common.ts";
 import { cancelBody, listProcessesQuery, startProcessBody } from "#shared/api/process.ts";
 import { invalid } from "#shared/errors.ts";

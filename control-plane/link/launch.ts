@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { Launch } from "#shared/link/launch.ts";
 import type { Seal } from "../needs.ts";
 import type { ProcessRow } from "../store/store.ts";

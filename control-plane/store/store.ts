@@ -19,15 +19,27 @@ export interface Store {
 }
 
 export type NodeRow = {
-  id: string; name: string; keyHash: string; labels: Record<string, string>; facts: NodeFacts; load: NodeLoad | null;
-  maxProcesses: number; epoch: number; instanceId: string | null; machineId: string | null; bootId: string | null;
+  id: string;
+  name: string;
+  keyHash: string;
+  labels: Record<string, string>;
+  facts: NodeFacts;
+  load: NodeLoad | null;
+  maxProcesses: number;
+  epoch: number;
+  instanceId: string | null;
+  machineId: string | null;
+  bootId: string | null;
   /** Set while a session holds the node's socket. */
   connectedAt: Date | null;
   /** When the last session ended (unclean) or said goodbye (`orderly`). */
-  disconnectedAt: Date | null; orderly: boolean;
-  lastSeenAt: Date | null; createdAt: Date;
+  disconnectedAt: Date | null;
+  orderly: boolean;
+  lastSeenAt: Date | null;
+  createdAt: Date;
   /** Processes alive there (starting, running, stopping, or ended with survivors) and waiting ones. */
-  running: number; queued: number;
+  running: number;
+  queued: number;
 };
 
 export type ListNodes = { limit: number; after?: string | undefined };
@@ -38,13 +50,23 @@ export interface Nodes {
   /** All nodes newest first, after the id `after`; selector and presence are matched by the caller. */
   list(query: ListNodes): Promise<NodeRow[]>;
   /** Only the fields given; `taken` when the name belongs to another node. */
-  patch(id: string, change: { name?: string | undefined; labels?: Record<string, string> | undefined; maxProcesses?: number | undefined }): Promise<NodeRow | "taken" | undefined>;
+  patch(
+    id: string,
+    change: {
+      name?: string | undefined;
+      labels?: Record<string, string> | undefined;
+      maxProcesses?: number | undefined;
+    },
+  ): Promise<NodeRow | "taken" | undefined>;
   /** Deletes the node and ends its unfinished processes as lost/node_deleted (one transaction); false if unknown. */
   delete(id: string, now: Date): Promise<boolean>;
   /** The key hash of a node for the upgrade request of its agent. */
   keyHash(id: string): Promise<string | undefined>;
   /** A new session: raises and returns the epoch; the facts of the hello are stored, maxProcesses too. */
-  connected(id: string, hello: { instanceId: string; machineId: string; bootId: string; facts: NodeFacts; now: Date }): Promise<number | undefined>;
+  connected(
+    id: string,
+    hello: { instanceId: string; machineId: string; bootId: string; facts: NodeFacts; now: Date },
+  ): Promise<number | undefined>;
   /** The session of this epoch ended; an older epoch changes nothing. */
   disconnected(id: string, end: { epoch: number; orderly: boolean; now: Date }): Promise<void>;
   /** Load and last sign of life of the session of this epoch. */
@@ -53,7 +75,13 @@ export interface Nodes {
   disconnectAll(now: Date): Promise<void>;
 }
 
-export type JoinTokenRow = JoinTokenBody & { id: string; hash: string; expiresAt: Date; createdAt: Date; uses: number };
+export type JoinTokenRow = JoinTokenBody & {
+  id: string;
+  hash: string;
+  expiresAt: Date;
+  createdAt: Date;
+  uses: number;
+};
 export type EnrollOutcome =
   | { outcome: "enrolled" | "repeated"; node: NodeRow; replacedNodeId?: string | undefined }
   | { outcome: "bad_token" | "expired" | "used_up" | "name_mismatch" | "labels_refused" | "name_taken" };
@@ -67,35 +95,69 @@ export interface JoinTokens {
    * (`connectedAt` null): then the node keeps its id, gets the new key, and its unfinished processes become lost/agent_state_lost.
    * Labels: the token's win over the agent's.
    */
-  enroll(input: EnrollBody & { tokenHash: string; nodeId: string; now: Date; defaultMaxProcesses: number }): Promise<EnrollOutcome>;
+  enroll(
+    input: EnrollBody & { tokenHash: string; nodeId: string; now: Date; defaultMaxProcesses: number },
+  ): Promise<EnrollOutcome>;
 }
 
 /** env and stdin text of a start, sealed; the rest of the launch is plain. */
 export type NewProcess = {
-  id: string; nodeId: string; key: string | null;
+  id: string;
+  nodeId: string;
+  key: string | null;
   /** Keyed digest of the whole input, for `key`. */
   digest: string;
-  launch: Launch; sealed: Uint8Array | null;
-  background: boolean; labels: Record<string, string>; status: "queued" | "starting";
-  ifOffline: "fail" | "queue"; queueTtlMs: number; createdAt: Date;
+  launch: Launch;
+  sealed: Uint8Array | null;
+  background: boolean;
+  labels: Record<string, string>;
+  status: "queued" | "starting";
+  ifOffline: "fail" | "queue";
+  queueTtlMs: number;
+  createdAt: Date;
 };
 
 export type ProcessRow = Omit<NewProcess, "status" | "sealed" | "digest"> & {
   /** Without env (empty) and with stdin text emptied: those are sealed. */
   launch: Launch;
-  status: ProcessStatus; reason: EndReason | null; detail: string | null;
-  exitCode: number | null; signal: string | null; pid: number | null; cwd: string | null;
-  startedAt: Date | null; exitedAt: Date | null; durationMs: number | null; observedAt: Date | null;
-  revision: number; totalBytes: number; omittedBytes: number; lines: number | null; survivors: { pid: number; command: string }[];
+  status: ProcessStatus;
+  reason: EndReason | null;
+  detail: string | null;
+  exitCode: number | null;
+  signal: string | null;
+  pid: number | null;
+  cwd: string | null;
+  startedAt: Date | null;
+  exitedAt: Date | null;
+  durationMs: number | null;
+  observedAt: Date | null;
+  revision: number;
+  totalBytes: number;
+  omittedBytes: number;
+  lines: number | null;
+  survivors: { pid: number; command: string }[];
   /** A stop that was asked for; kept until the ending, so that a reconnect asks again. */
   stop: { graceMs: number; reason: EndReason } | null;
 };
 
 export type ProcessReport = {
-  id: string; revision: number; status: ProcessStatus; reason: EndReason | null; detail: string | null;
-  exitCode: number | null; signal: string | null; pid: number | null; cwd: string | null;
-  startedAt: Date | null; exitedAt: Date | null; durationMs: number | null; observedAt: Date;
-  totalBytes: number; omittedBytes: number; lines: number | null; survivors: { pid: number; command: string }[];
+  id: string;
+  revision: number;
+  status: ProcessStatus;
+  reason: EndReason | null;
+  detail: string | null;
+  exitCode: number | null;
+  signal: string | null;
+  pid: number | null;
+  cwd: string | null;
+  startedAt: Date | null;
+  exitedAt: Date | null;
+  durationMs: number | null;
+  observedAt: Date;
+  totalBytes: number;
+  omittedBytes: number;
+  lines: number | null;
+  survivors: { pid: number; command: string }[];
   snapshots: { stream: StreamName; head: Uint8Array; tail: Uint8Array; totalBytes: number }[];
 };
 
@@ -107,8 +169,12 @@ export type InsertOutcome =
   | { outcome: "mismatch" | "start_canceled" };
 
 export type ListProcesses = {
-  nodeId?: string | undefined; chatId?: string | undefined; statuses?: ProcessStatus[] | undefined; labels?: Record<string, string> | undefined;
-  limit: number; after?: string | undefined;
+  nodeId?: string | undefined;
+  chatId?: string | undefined;
+  statuses?: ProcessStatus[] | undefined;
+  labels?: Record<string, string> | undefined;
+  limit: number;
+  after?: string | undefined;
 };
 
 export interface Processes {
@@ -135,12 +201,29 @@ export interface Processes {
    * Remembers that a stop was asked for (the first reason stays, a smaller grace wins). A queued row becomes canceled at once, a starting or running one `stopping`
    * only when running. Ended rows stay as they are (with survivors: the stop is remembered). Returns the row after it.
    */
-  requestStop(id: string, stop: { graceMs: number; reason: EndReason; now: Date }): Promise<ProcessRow | undefined>;
+  requestStop(
+    id: string,
+    stop: { graceMs: number; reason: EndReason; now: Date },
+  ): Promise<ProcessRow | undefined>;
   setTimeoutMs(id: string, timeoutMs: number): Promise<ProcessRow | undefined>;
   /** Fences a key: `canceled` when it was never seen (a later start finds start_canceled), else the process of that key. */
-  fenceKey(scope: { nodeId: string; chatId: string | null; key: string; now: Date }): Promise<{ outcome: "fenced" } | { outcome: "found"; process: ProcessRow }>;
+  fenceKey(scope: {
+    nodeId: string;
+    chatId: string | null;
+    key: string;
+    now: Date;
+  }): Promise<{ outcome: "fenced" } | { outcome: "found"; process: ProcessRow }>;
   /** Ends rows by rule (lost, expired) if they are still not final; returns the ids that changed. */
-  conclude(ids: string[], ending: { status: "lost" | "expired" | "canceled"; reason: EndReason | null; now: Date; onlyStatuses: ProcessStatus[]; onlyUnreported?: boolean }): Promise<string[]>;
+  conclude(
+    ids: string[],
+    ending: {
+      status: "lost" | "expired" | "canceled";
+      reason: EndReason | null;
+      now: Date;
+      onlyStatuses: ProcessStatus[];
+      onlyUnreported?: boolean;
+    },
+  ): Promise<string[]>;
   /** Queued rows past their time: `queue_ttl` for those that may queue, `not_delivered` for the others once `confirmBefore` is later than their creation. */
   expireQueued(now: Date, confirmBefore: Date): Promise<string[]>;
   /** `starting` rows without any report created before this time. */
@@ -156,7 +239,10 @@ export interface Idempotency {
    * Runs `create` once for a key: the first call inserts the claim, runs `create` and stores its object id; a call during it waits for it;
    * a later one gets the id. `mismatch` when the digest differs. A failed `create` frees the key.
    */
-  once(claim: { scope: string; key: string; digest: string; now: Date }, create: () => Promise<string>): Promise<{ outcome: "created" | "replayed"; objectId: string } | { outcome: "mismatch" }>;
+  once(
+    claim: { scope: string; key: string; digest: string; now: Date },
+    create: () => Promise<string>,
+  ): Promise<{ outcome: "created" | "replayed"; objectId: string } | { outcome: "mismatch" }>;
   /** Forgets claims older than this. */
   prune(before: Date): Promise<number>;
 }

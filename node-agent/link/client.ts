@@ -80,7 +80,10 @@ export class Link {
       const verdict = verdictOf(end);
       if (verdict.next === "stop") return verdict.why;
       attempt = Math.max(0, attempt - Math.floor(liveMs / calmMs));
-      const waitMs = verdict.next === "retry_late" ? backoff.maxMs : Math.round(backoffMs(attempt, this.#needs.random ?? Math.random, backoff));
+      const waitMs =
+        verdict.next === "retry_late"
+          ? backoff.maxMs
+          : Math.round(backoffMs(attempt, this.#needs.random ?? Math.random, backoff));
       this.#say(liveMs > 0 ? "link.disconnected" : "link.unreachable", verdict.why, waitMs);
       // Rejects only because the link is closing, which the loop sees.
       await pause(waitMs, undefined, { signal }).catch(() => undefined);
@@ -95,7 +98,9 @@ export class Link {
       let liveSince: number | undefined;
       let loads: NodeJS.Timeout | undefined;
       this.#socket = openSession({
-        url: identity.url, authorization: `Bearer ${identity.nodeId}.${identity.key}`, times,
+        url: identity.url,
+        authorization: `Bearer ${identity.nodeId}.${identity.key}`,
+        times,
         hello: () => helloOf(greeting, engine.inventory()),
         onLive: (socket, welcome) => {
           liveSince = performance.now();
@@ -114,9 +119,19 @@ export class Link {
 
   #begin(socket: AgentSocket, welcome: Welcome): void {
     const { engine, log } = this.#needs;
-    this.#live = { engine, outbox: this.#outbox, socket, requests: createRequests(engine, socket, log), follows: createFollows(engine, socket) };
+    this.#live = {
+      engine,
+      outbox: this.#outbox,
+      socket,
+      requests: createRequests(engine, socket, log),
+      follows: createFollows(engine, socket),
+    };
     this.#lastSaid = { why: "", at: -Infinity };
-    log.info("link.connected", { node: welcome.nodeName, nodeId: welcome.nodeId, url: this.#needs.identity.url });
+    log.info("link.connected", {
+      node: welcome.nodeName,
+      nodeId: welcome.nodeId,
+      url: this.#needs.identity.url,
+    });
     this.#needs.onWelcome?.(welcome.nodeName);
     this.#outbox.attach(socket);
     void this.#sendLoad(socket);

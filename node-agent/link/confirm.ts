@@ -29,12 +29,18 @@ export async function confirmIdentity(needs: ConfirmNeeds): Promise<string | und
   }
 }
 
-function greetOnce({ identity, greeting, signal }: ConfirmNeeds): Promise<{ end: SocketEnd; isWelcome: boolean }> {
+function greetOnce({
+  identity,
+  greeting,
+  signal,
+}: ConfirmNeeds): Promise<{ end: SocketEnd; isWelcome: boolean }> {
   return new Promise((resolve) => {
     let isWelcome = false;
     const leave = () => socket.close(1000, "");
     const socket = openSession({
-      url: identity.url, authorization: `Bearer ${identity.nodeId}.${identity.key}`, times: linkTimes,
+      url: identity.url,
+      authorization: `Bearer ${identity.nodeId}.${identity.key}`,
+      times: linkTimes,
       hello: () => helloOf(greeting, []),
       onLive: () => {
         isWelcome = true;

@@ -19,7 +19,12 @@ export interface Follows {
   close(): void;
 }
 
-type Follow = { frame: Extract<DownFrame, { type: "follow" }>; sentTo: number; creditedTo: number; follower: Follower | undefined };
+type Follow = {
+  frame: Extract<DownFrame, { type: "follow" }>;
+  sentTo: number;
+  creditedTo: number;
+  follower: Follower | undefined;
+};
 
 const maxFollows = 10_000;
 
@@ -53,7 +58,8 @@ export function createFollows(engine: Pick<Engine, "follow">, socket: AgentSocke
       if (wasFull && hasRoom(follow)) follow.follower?.resume();
     },
     arrived: (id) => {
-      for (const follow of follows.values()) if (follow.follower === undefined && follow.frame.id === id) begin(follow);
+      for (const follow of follows.values())
+        if (follow.follower === undefined && follow.frame.id === id) begin(follow);
     },
     close: () => {
       for (const name of [...follows.keys()]) end(name);
@@ -71,4 +77,5 @@ function pass(socket: AgentSocket, follow: Follow, { from, to, bytes }: Followed
   socket.send(bytes === null ? { ...frame, gap: true } : { ...frame, b64: base64(bytes.subarray(skipped)) });
 }
 
-const base64 = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
+const base64 = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");

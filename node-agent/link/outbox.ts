@@ -48,7 +48,8 @@ export class Outbox {
   }
 
   acknowledged(acks: { id: string; revision: number }[]): void {
-    for (const { id, revision } of acks) if ((this.#sent.get(id)?.revision ?? Infinity) <= revision) this.#sent.delete(id);
+    for (const { id, revision } of acks)
+      if ((this.#sent.get(id)?.revision ?? Infinity) <= revision) this.#sent.delete(id);
     this.#tellSettled();
   }
 

@@ -16,7 +16,8 @@ const maxQueuedBytes = 16 * 1024 * 1024;
 export function createRequests(engine: Engine, socket: AgentSocket, log: Log): Requests {
   const open = new Map<string, AbortController>();
   const answer = async (frame: RequestFrame, signal: AbortSignal): Promise<EngineAnswer> => {
-    if (open.size > maxOpen || socket.queuedBytes() > maxQueuedBytes) return unavailable("this node has too many open requests");
+    if (open.size > maxOpen || socket.queuedBytes() > maxQueuedBytes)
+      return unavailable("this node has too many open requests");
     try {
       return await ask(engine, frame, signal);
     } catch (error) {
@@ -43,15 +44,21 @@ export function createRequests(engine: Engine, socket: AgentSocket, log: Log): R
 
 const unavailable = (message: string): EngineAnswer => ({ error: { code: "unavailable", message } });
 
-
 function ask(engine: Engine, frame: RequestFrame, signal: AbortSignal): Promise<EngineAnswer> {
   switch (frame.type) {
-    case "read": return engine.read(frame);
-    case "grep": return engine.grep(frame, signal);
-    case "wait": return engine.wait(frame, signal);
-    case "signal": return engine.signal(frame.id, frame.signal, frame.scope);
-    case "stdin": return engine.stdin(frame.id, Buffer.from(frame.b64, "base64"), frame.eof);
-    case "extend": return engine.extend(frame.id, frame.timeoutMs);
-    case "ports": return engine.ports(frame.id);
+    case "read":
+      return engine.read(frame);
+    case "grep":
+      return engine.grep(frame, signal);
+    case "wait":
+      return engine.wait(frame, signal);
+    case "signal":
+      return engine.signal(frame.id, frame.signal, frame.scope);
+    case "stdin":
+      return engine.stdin(frame.id, Buffer.from(frame.b64, "base64"), frame.eof);
+    case "extend":
+      return engine.extend(frame.id, frame.timeoutMs);
+    case "ports":
+      return engine.ports(frame.id);
   }
 }

@@ -21,7 +21,15 @@ type SessionNeeds = {
 };
 
 /** Opens a socket and greets; frames come by `onFrame` once it is live. */
-export function openSession({ url, authorization, times, hello, onLive, onFrame, onEnd }: SessionNeeds): AgentSocket {
+export function openSession({
+  url,
+  authorization,
+  times,
+  hello,
+  onLive,
+  onFrame,
+  onEnd,
+}: SessionNeeds): AgentSocket {
   let isLive = false;
   let isRefused = false;
   const refuse = (reason: string): void => {
@@ -35,7 +43,10 @@ export function openSession({ url, authorization, times, hello, onLive, onFrame,
     onLive(socket, frame);
   };
   const socket: AgentSocket = openSocket({
-    url, authorization, times, onEnd,
+    url,
+    authorization,
+    times,
+    onEnd,
     onOpen: () => socket.send(hello()),
     onText: (text) => {
       if (isRefused) return;
@@ -58,5 +69,7 @@ function parseFrame(text: string): { frame: DownFrame } | { error: string } {
   if (parsed.success) return { frame: parsed.data };
   const issue = parsed.error.issues[0];
   // A close reason holds 123 bytes at most.
-  return { error: `invalid frame: ${issue?.path.join(".")} ${issue?.message}`.replace(/[^ -~]/g, "?").slice(0, 120) };
+  return {
+    error: `invalid frame: ${issue?.path.join(".")} ${issue?.message}`.replace(/[^ -~]/g, "?").slice(0, 120),
+  };
 }

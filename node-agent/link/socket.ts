@@ -3,7 +3,12 @@ import type { UpFrame } from "#shared/link/frames.ts";
 import { maxFrameBytes, pingEveryMs, silenceMs } from "#shared/link/limits.ts";
 
 /** How a socket ended: its close code (1006 without a close frame), the HTTP status where no socket came about, and what went wrong. */
-export type SocketEnd = { code: number; reason: string; httpStatus: number | undefined; error: string | undefined };
+export type SocketEnd = {
+  code: number;
+  reason: string;
+  httpStatus: number | undefined;
+  error: string | undefined;
+};
 
 export type LinkTimes = { pingEveryMs: number; silenceMs: number; handshakeMs: number };
 export const linkTimes: LinkTimes = { pingEveryMs, silenceMs, handshakeMs: 10_000 };
@@ -38,7 +43,11 @@ export const linkAddress = (url: string): string => `${url.replace(/^http/, "ws"
 export function openSocket({ url, authorization, times, onOpen, onText, onEnd }: SocketNeeds): AgentSocket {
   const end: SocketEnd = { code: 1006, reason: "", httpStatus: undefined, error: undefined };
   const socket = new WebSocket(linkAddress(url), {
-    headers: { authorization }, perMessageDeflate: false, maxPayload: maxFrameBytes, handshakeTimeout: times.handshakeMs, followRedirects: false,
+    headers: { authorization },
+    perMessageDeflate: false,
+    maxPayload: maxFrameBytes,
+    handshakeTimeout: times.handshakeMs,
+    followRedirects: false,
   });
   const waiting: { bytes: number; callback: () => void }[] = [];
 
@@ -79,7 +88,8 @@ export function openSocket({ url, authorization, times, onOpen, onText, onEnd }:
   });
 
   return {
-    send, sendText,
+    send,
+    sendText,
     queuedBytes: () => socket.bufferedAmount,
     whenBelow: (bytes, callback) => {
       if (socket.bufferedAmount <= bytes) setImmediate(callback);

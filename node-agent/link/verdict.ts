@@ -5,18 +5,28 @@ import type { SocketEnd } from "./socket.ts";
 export type Verdict = { next: "retry" | "retry_late"; why: string } | { next: "stop"; why: string };
 
 const causes: Record<number, string> = {
-  [closeCodes.duplicateAgent]: "another agent is connected as this node: its data folder was copied, or a machine cloned (remove identity.json from the copy and enrol it with its own name)",
-  [closeCodes.revoked]: "this node was deleted or its key revoked (to enrol it again, remove identity.json from its data folder and give a new join token)",
-  [closeCodes.unauthorized]: "the control plane does not accept this node's key (to enrol it again, remove identity.json from its data folder and give a new join token)",
-  [closeCodes.versionMismatch]: "agent and control plane speak different versions of the protocol: update the older one",
+  [closeCodes.duplicateAgent]:
+    "another agent is connected as this node: its data folder was copied, or a machine cloned (remove identity.json from the copy and enrol it with its own name)",
+  [closeCodes.revoked]:
+    "this node was deleted or its key revoked (to enrol it again, remove identity.json from its data folder and give a new join token)",
+  [closeCodes.unauthorized]:
+    "the control plane does not accept this node's key (to enrol it again, remove identity.json from its data folder and give a new join token)",
+  [closeCodes.versionMismatch]:
+    "agent and control plane speak different versions of the protocol: update the older one",
 };
 
 /** Reads the end of a socket. Only what no later attempt can mend stops the agent. */
 export function verdictOf(end: SocketEnd): Verdict {
   const cause = causes[end.code];
-  if (cause !== undefined) return { next: "stop", why: end.reason === "" ? cause : `${cause}: ${end.reason}` };
+  if (cause !== undefined)
+    return { next: "stop", why: end.reason === "" ? cause : `${cause}: ${end.reason}` };
   // Not the end: a control plane whose database is being restored knows no node for a while.
-  if (end.httpStatus === 401 || end.httpStatus === 403) return { next: "retry_late", why: `the control plane does not know this node or its key (HTTP ${end.httpStatus})` };
-  if (end.httpStatus !== undefined) return { next: "retry", why: `the control plane answered HTTP ${end.httpStatus}` };
+  if (end.httpStatus === 401 || end.httpStatus === 403)
+    return {
+      next: "retry_late",
+      why: `the control plane does not know this node or its key (HTTP ${end.httpStatus})`,
+    };
+  if (end.httpStatus !== undefined)
+    return { next: "retry", why: `the control plane answered HTTP ${end.httpStatus}` };
   return { next: "retry", why: end.reason || end.error || `closed with ${end.code}` };
 }

@@ -5,17 +5,26 @@ import type { NodeFacts } from "#shared/api/node.ts";
 declare const __DROVER_VERSION__: string | undefined;
 
 /** The version of the bundle, or of the checkout it runs from. */
-export const agentVersion = (): string => (typeof __DROVER_VERSION__ === "string" ? __DROVER_VERSION__ : checkoutVersion());
+export const agentVersion = (): string =>
+  typeof __DROVER_VERSION__ === "string" ? __DROVER_VERSION__ : checkoutVersion();
 
 function checkoutVersion(): string {
-  const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string };
+  const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
+    version: string;
+  };
   return version;
 }
 
 /** What this machine is; in a container, what the container may use. */
 export const machineFacts = (maxProcesses: number): NodeFacts => ({
-  version: agentVersion(), os: platform(), arch: arch(), hostname: hostname(),
-  cpus: availableParallelism(), memBytes: usableMemory(), enforces: [], maxProcesses,
+  version: agentVersion(),
+  os: platform(),
+  arch: arch(),
+  hostname: hostname(),
+  cpus: availableParallelism(),
+  memBytes: usableMemory(),
+  enforces: [],
+  maxProcesses,
 });
 
 function usableMemory(): number {
@@ -25,6 +34,9 @@ function usableMemory(): number {
 
 /** The hostname as a node's name: letters, digits, '.', '_' and '-', at most 63. */
 export function nameFromHost(host = hostname()): string {
-  const plain = host.replace(/[^A-Za-z0-9._-]+/g, "-").replace(/^(node_|[^A-Za-z0-9])+/, "").slice(0, 63);
+  const plain = host
+    .replace(/[^A-Za-z0-9._-]+/g, "-")
+    .replace(/^(node_|[^A-Za-z0-9])+/, "")
+    .slice(0, 63);
   return plain === "" ? "node" : plain;
 }

@@ -1,3 +1,5 @@
+import { readlinkSync } from "node:fs";
+import { basename } from "node:path";
 import type { Log } from "../log.ts";
 
 /**
@@ -28,13 +30,26 @@ exit "$code"
 
 /** Where this is pid 1, goes on as a child of a shell that reaps and does not return; else does nothing. */
 export function stepAsideAsFirstProcess(log: Log): void {
-  if (process.pid !== 1) return;
-  if (process.execve === undefined) {
-    log.warn("init.missing", { why: "orphaned processes are not collected by this version of Node as pid 1: run the agent under an init (docker run --init)" });
-    return;
-  }
+  if (process.pid !== 1) return isNodeFirst() ? warn(log) : undefined;
+  if (process.execve === undefined) return warn(log);
   const again = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
   // Its warning, that execve is experimental, says nothing to whom runs an agent.
   process.removeAllListeners("warning");
   process.execve("/bin/sh", ["sh", "-c", reaper, "drover-init", ...again], process.env);
 }
+
+/** An older Node that started this one cannot step aside. */
+function isNodeFirst(): boolean {
+  if (process.ppid !== 1) return false;
+  try {
+    return basename(readlinkSync("/proc/1/exe")) === "node";
+  } catch {
+    // Nobody's to read but root's: then it is not what started us.
+    return false;
+  }
+}
+
+const warn = (log: Log): void =>
+  log.warn("init.missing", {
+    why: "orphaned processes are not collected: as pid 1, start the agent with a newer Node, or run it under an init (docker run --init)",
+  });

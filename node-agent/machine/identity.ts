@@ -13,7 +13,11 @@ const firstLine = (file: string): string | undefined => {
 
 /** Differs between machines, also between most clones of one; tells nothing but that. */
 export const machineId = (dataFolder: string): string =>
-  firstLine("/etc/machine-id") ?? createHash("sha256").update(`${hostname()}\0${statSync(dataFolder).ino}`).digest("hex").slice(0, 32);
+  firstLine("/etc/machine-id") ??
+  createHash("sha256")
+    .update(`${hostname()}\0${statSync(dataFolder).ino}`)
+    .digest("hex")
+    .slice(0, 32);
 
 /** Differs between boots of a machine. */
 export const bootId = (): string => firstLine("/proc/sys/kernel/random/boot_id") ?? "unknown";

@@ -10,7 +10,9 @@ const closeOnExec = 0o2000000;
 export const closeInheritedFds = (): void => {
   let fds: number[];
   try {
-    fds = readdirSync("/proc/self/fd").map(Number).filter((fd) => fd > 2);
+    fds = readdirSync("/proc/self/fd")
+      .map(Number)
+      .filter((fd) => fd > 2);
   } catch {
     // No /proc: nothing tells what is open.
     return;

@@ -25,7 +25,12 @@ export const share = (before: CpuTime, now: CpuTime): number => {
 
 /** The first line of /proc/stat: user nice system idle iowait irq softirq steal, in ticks since boot. */
 export function parseCpuLine(text: string): CpuTime {
-  const [user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0, steal = 0] = (text.split("\n", 1)[0] ?? "").split(/\s+/).slice(1).map(Number);
+  const [user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0, steal = 0] = (
+    text.split("\n", 1)[0] ?? ""
+  )
+    .split(/\s+/)
+    .slice(1)
+    .map(Number);
   const busy = user + nice + system + irq + softirq + steal;
   return { busy, total: busy + idle + iowait };
 }

@@ -1,5 +1,5 @@
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
-import { z } from "zod";
+import * as z from "zod";
 import { endReasons, finalStatuses } from "#shared/process-state.ts";
 import type { ProcessFolder } from "./folder.ts";
 

@@ -1,5 +1,5 @@
-import { appendFileSync, readFileSync } from "node:fs";
-import { z } from "zod";
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import * as z from "zod";
 import { endReasons } from "#shared/process-state.ts";
 import type { ProcessFolder } from "./folder.ts";
 
@@ -27,6 +27,12 @@ export const noteIntent = (folder: ProcessFolder, note: Intent): void => {
     // On a full disk the signal still has to go out; only an agent that dies before the ending would not know why.
     if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
   }
+};
+
+/** Takes back that the process is to end: the next agent leaves it running. */
+export const dropEnds = (folder: ProcessFolder): void => {
+  const kept = readIntents(folder).filter((note) => note.kind !== "end");
+  writeFileSync(folder.intent, kept.map((note) => `${JSON.stringify(note)}\n`).join(""), { mode: 0o600 });
 };
 
 export const readIntents = (folder: ProcessFolder): Intent[] => {

@@ -55,7 +55,14 @@ _drover_k=$!; echo "keeper $_drover_k" >&3
 
 const execLine = (launch: Launch, folder: ProcessFolder, path: string): string => {
   const nice = launch.nice === null ? [] : [programPath("nice"), "-n", String(launch.nice)];
-  return `exec ${[...nice, ...programOf(launch, folder, path)].map(shellQuote).join(" ")}`;
+  return `${missingProgram(launch)}exec ${[...nice, ...programOf(launch, folder, path)].map(shellQuote).join(" ")}`;
+};
+
+/** Said in the words of a shell, but without the name of our script. */
+const missingProgram = ({ argv }: Launch): string => {
+  const name = argv?.[0];
+  if (name === undefined) return "";
+  return `command -v ${shellQuote(name)} >/dev/null 2>&1 || { echo ${shellQuote(`${name}: not found`)} >&2; exit 127; }\n`;
 };
 
 const programOf = (launch: Launch, folder: ProcessFolder, path: string): string[] => {

@@ -19,7 +19,7 @@ import { baseEnvironment, commandEnvironment } from "./environment.ts";
 import { readFinal } from "./final.ts";
 import { hasStream, type ProcessFolder, processFolder } from "./folder.ts";
 import { FileFollower } from "./follower.ts";
-import { noteIntent } from "./intents.ts";
+import { dropEnds, noteIntent } from "./intents.ts";
 import { launchWrapper } from "./launch.ts";
 import { cwdRefusal, diskRefusal, spawnRefusal } from "./launching.ts";
 import { listeningPorts } from "./ports.ts";
@@ -326,7 +326,10 @@ export class Supervisor implements Engine {
     }
   }
 
-  /** Leaves everything running for the next agent, or ends it first; says how many were left and how many ended. */
+  /**
+   * Leaves everything running for the next agent, or ends it first, until `signal` says to leave what is left; says how
+   * many were left and how many ended.
+   */
   async close(options: {
     stopProcesses: boolean;
     signal?: AbortSignal;
@@ -338,6 +341,7 @@ export class Supervisor implements Engine {
         this.#end(child, { graceMs: child.spec.graceMs, reason: "agent_stopped" });
     while (options.stopProcesses && living().length > 0 && !options.signal?.aborted) await sleep(20);
     const left = living().length;
+    if (options.stopProcesses) for (const child of living()) dropEnds(child.folder);
     this.#closed = true;
     clearInterval(this.#reaper);
     this.#ticker.close();

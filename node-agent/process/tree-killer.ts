@@ -25,7 +25,7 @@ export class TreeKiller {
   /** TERM, grace, KILL, until the leader is gone and nobody is left. */
   end(graceMs: number): void {
     const hurry = this.#hurry;
-    void pause(graceMs, this.#hooks.life).then(() => hurry.abort());
+    void pause(graceMs, this.#hooks.life).then(() => this.#hooks.life.aborted || hurry.abort());
     this.#begin(() => this.#endAll(graceMs));
   }
 

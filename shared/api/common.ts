@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /** 10 years: the longest limit that is accepted; every accepted limit is honoured. */
 export const maxLimitMs = 10 * 365 * 24 * 3600 * 1000;

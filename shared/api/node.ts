@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { labels, limitMs, nodeName, plainText, timestamp } from "./common.ts";
 
 /** What a machine says of itself; every field may be missing from a foreign agent. */

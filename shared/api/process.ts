@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { processStatuses } from "../process-state.ts";
 import { byteLength, labels, limitMs, maxEntryBytes, maxTextBytes, plainText, timestamp } from "./common.ts";
 

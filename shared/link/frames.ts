@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { nodeFacts, nodeLoad } from "../api/node.ts";
 import { signalNames, streamNames } from "../api/process.ts";
 import { endReasons, processStatuses } from "../process-state.ts";

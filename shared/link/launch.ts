@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /** Everything an agent needs to run one process; the body of the `start` frame. */
 export const launch = z.object({

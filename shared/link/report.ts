@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { survivor } from "../api/process.ts";
 import { endReasons, processStatuses } from "../process-state.ts";
 

@@ -71,10 +71,9 @@ describe.each(["/bin/sh", ...shells])("endings under the wrapper shell %s", (she
   it("says 127 for a program that is missing and 126 for one that cannot run", async () => {
     expect(await bench.run("no_such_program_here")).toMatchObject({ status: "exited", exitCode: 127 });
     expect(await bench.run("/etc/passwd")).toMatchObject({ status: "exited", exitCode: 126 });
-    expect(await bench.run("", { command: null, argv: ["no_such_program_here"] })).toMatchObject({
-      status: "exited",
-      exitCode: 127,
-    });
+    const missing = await bench.run("", { command: null, argv: ["no_such_program_here"] });
+    expect(missing).toMatchObject({ status: "exited", exitCode: 127 });
+    expect(await bench.text(missing.id)).toBe("no_such_program_here: not found\n");
   });
 
   it("keeps a code above 255 as the system cuts it", async () => {

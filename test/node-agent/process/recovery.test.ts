@@ -179,3 +179,18 @@ describe("an agent that starts again", () => {
     expect(pidsWith(mark)).toEqual([]);
   });
 });
+
+describe("an agent that ends its processes", () => {
+  it("leaves those that are left when it is told to, for the next agent to keep", async () => {
+    const bench = newBench();
+    const id = bench.start("trap '' TERM; while :; do sleep 0.1; done");
+    await bench.running(id);
+    const leave = new AbortController();
+    const closed = bench.supervisor.close({ stopProcesses: true, signal: leave.signal });
+    await bench.until(id, (report) => report.status === "stopping");
+    leave.abort();
+    expect(await closed).toEqual({ left: 1, stopped: 0 });
+    await bench.restart();
+    expect(bench.supervisor.inventory()).toMatchObject([{ id, status: "running" }]);
+  });
+});
