@@ -1,5 +1,14 @@
 import { spawn } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync, cpSync } from "node:fs";
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+  cpSync,
+} from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { execa } from "execa";
@@ -25,7 +34,9 @@ const contender = (folder: string) => {
     await new Promise((resolve) => process.stdin.once("data", resolve));
     try { openDataFolder(process.argv[1]); console.log("mine"); } catch (error) { console.log(error.message); }
     process.stdin.once("end", () => process.exit());`;
-  const child = spawn(process.execPath, ["--input-type=module", "-e", code, folder], { stdio: ["pipe", "pipe", "inherit"] });
+  const child = spawn(process.execPath, ["--input-type=module", "-e", code, folder], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const ended = new Promise((resolve) => child.once("exit", resolve));
   return {
@@ -65,7 +76,9 @@ describe("a data folder", () => {
     writeFileSync(path, "");
     expect(() => openDataFolder(path)).toThrow(`the data folder ${path} cannot be used: it is not a folder`);
     expect(() => openDataFolder(join(path, "below"))).toThrow("it is not a folder");
-    expect(() => openDataFolder("/proc/nowhere/data")).toThrow("the data folder /proc/nowhere/data cannot be used");
+    expect(() => openDataFolder("/proc/nowhere/data")).toThrow(
+      "the data folder /proc/nowhere/data cannot be used",
+    );
   });
 });
 
@@ -74,7 +87,9 @@ describe("the lock of a data folder", () => {
     const first = contender(path);
     first.open();
     expect(await first.outcome()).toBe("mine");
-    expect(() => openDataFolder(path)).toThrow(`the data folder ${path} is used by another agent (pid ${first.pid})`);
+    expect(() => openDataFolder(path)).toThrow(
+      `the data folder ${path} is used by another agent (pid ${first.pid})`,
+    );
     await first.end("SIGKILL");
     openDataFolder(path).close();
     expect(readdirSync(path)).not.toContain("agent.lock");

@@ -23,16 +23,31 @@ afterEach(async () => {
 });
 
 const log = createLog({ format: "json", write: (line) => void lines.push(line) });
-const configOf = (...more: string[]): AgentConfig => readConfig(["--url", plane.url, "--token", "J", "--name", "n1", "--data-dir", folder.path, ...more], {}) ?? expect.fail("help");
+const configOf = (...more: string[]): AgentConfig =>
+  readConfig(["--url", plane.url, "--token", "J", "--name", "n1", "--data-dir", folder.path, ...more], {}) ??
+  expect.fail("help");
 const start = (config = configOf(), signal = new AbortController().signal) =>
   enroll({ config, folder, facts: { cpus: 2 }, log, signal, random: () => 0 });
-const refusal = (status: number, code: string, detail: string) => ({ status, body: { type: "about:blank", title: code, status, code, detail, requestId: "r" } });
+const refusal = (status: number, code: string, detail: string) => ({
+  status,
+  body: { type: "about:blank", title: code, status, code, detail, requestId: "r" },
+});
 
 describe("an enrolment", () => {
   it("sends the hash of a key that never leaves this machine, and keeps who we are", async () => {
     const identity = await start(configOf("--label", "env=prod", "--label", "zone=a=b"));
     expect(identity).toEqual({ nodeId: "node_1", name: "n1", key: identity.key, url: plane.url });
-    expect(plane.enrolments).toEqual([{ body: { joinToken: "J", name: "n1", keyHash: keyHash(identity.key), labels: { env: "prod", zone: "a=b" }, facts: { cpus: 2 } } }]);
+    expect(plane.enrolments).toEqual([
+      {
+        body: {
+          joinToken: "J",
+          name: "n1",
+          keyHash: keyHash(identity.key),
+          labels: { env: "prod", zone: "a=b" },
+          facts: { cpus: 2 },
+        },
+      },
+    ]);
     expect(readIdentity(folder)).toEqual({ state: "node", identity, isCopy: false });
   });
 
@@ -51,8 +66,18 @@ describe("an enrolment", () => {
 
   it.each([
     [401, "unauthorized", "this token is used up", "the join token was refused: this token is used up"],
-    [403, "forbidden", "this token does not allow labels", "the join token was refused: this token does not allow labels"],
-    [409, "conflict", "a node n1 exists", "the name n1 was refused: a node n1 exists (choose another with --name)"],
+    [
+      403,
+      "forbidden",
+      "this token does not allow labels",
+      "the join token was refused: this token does not allow labels",
+    ],
+    [
+      409,
+      "conflict",
+      "a node n1 exists",
+      "the name n1 was refused: a node n1 exists (choose another with --name)",
+    ],
     [400, "invalid_request", "labels: too many", "the control plane refused this node: labels: too many"],
   ])("refused with %i ends the start and says why", async (status, code, detail, line) => {
     plane.onEnroll = () => refusal(status, code, detail);
@@ -89,6 +114,8 @@ describe("an enrolment", () => {
 
   it("without an address or a token says which is missing", async () => {
     await expect(start({ ...configOf(), url: undefined })).rejects.toThrow("set --url or DROVER_URL");
-    await expect(start({ ...configOf(), joinToken: undefined })).rejects.toThrow("--token or DROVER_JOIN_TOKEN");
+    await expect(start({ ...configOf(), joinToken: undefined })).rejects.toThrow(
+      "--token or DROVER_JOIN_TOKEN",
+    );
   });
 });

@@ -23,9 +23,15 @@ class AgentProcess {
 
   constructor(argv: string[], wrapper: string[] = []) {
     const [command = "", ...args] = [...wrapper, process.execPath, program, ...argv];
-    this.child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, DROVER_URL: plane.url, DROVER_JOIN_TOKEN: "join-token-1" } });
-    for (const stream of [this.child.stdout, this.child.stderr]) stream?.on("data", (data: Buffer) => (this.text += data.toString()));
-    this.ended = new Promise((resolve) => this.child.once("close", (code, signal) => resolve(signal ?? code)));
+    this.child = spawn(command, args, {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, DROVER_URL: plane.url, DROVER_JOIN_TOKEN: "join-token-1" },
+    });
+    for (const stream of [this.child.stdout, this.child.stderr])
+      stream?.on("data", (data: Buffer) => (this.text += data.toString()));
+    this.ended = new Promise((resolve) =>
+      this.child.once("close", (code, signal) => resolve(signal ?? code)),
+    );
     started.push(this);
   }
 
@@ -34,7 +40,8 @@ class AgentProcess {
   }
 }
 
-const agent = (...argv: string[]): AgentProcess => new AgentProcess(["--data-dir", join(parent, "data"), "--name", "n1", ...argv]);
+const agent = (...argv: string[]): AgentProcess =>
+  new AgentProcess(["--data-dir", join(parent, "data"), "--name", "n1", ...argv]);
 
 /** Reports until one fits, each acknowledged. */
 async function reportWhere(end: AgentEnd, fits: (report: Report) => boolean): Promise<Report> {
@@ -50,7 +57,10 @@ async function reportWhere(end: AgentEnd, fits: (report: Report) => boolean): Pr
 async function runningOn(end: AgentEnd, command: string): Promise<Report & { pid: number }> {
   const launch = launchOf(command);
   end.send({ type: "start", launch });
-  const report = await reportWhere(end, ({ id, status, pid }) => id === launch.id && status === "running" && pid !== null);
+  const report = await reportWhere(
+    end,
+    ({ id, status, pid }) => id === launch.id && status === "running" && pid !== null,
+  );
   return { ...report, pid: report.pid ?? 0 };
 }
 
@@ -99,7 +109,9 @@ describe("an agent", () => {
     const end = await plane.welcomed();
     const running = await runningOn(end, "exec sleep 100");
     one.child.kill("SIGINT");
-    expect(await reportWhere(end, ({ id, exitedAgeMs }) => id === running.id && exitedAgeMs !== null)).toMatchObject({ status: "killed", reason: "agent_stopped" });
+    expect(
+      await reportWhere(end, ({ id, exitedAgeMs }) => id === running.id && exitedAgeMs !== null),
+    ).toMatchObject({ status: "killed", reason: "agent_stopped" });
     await end.next("goodbye");
     expect(await one.ended).toBe(0);
     expect(one.text).toContain("agent.stopped stopped=1 leftRunning=0");
@@ -136,7 +148,9 @@ describe("an agent", () => {
     await first.ended;
     agent();
     const end = await plane.welcomed();
-    expect(await reportWhere(end, ({ id, status }) => id === running.id && status === "exited")).toMatchObject({ exitCode: 0, totalBytes: 5 });
+    expect(
+      await reportWhere(end, ({ id, status }) => id === running.id && status === "exited"),
+    ).toMatchObject({ exitCode: 0, totalBytes: 5 });
   });
 
   it("stops while it waits for a control plane to enrol with", async () => {
@@ -150,7 +164,9 @@ describe("an agent", () => {
   it("shows its join token in no list of processes and no log", async () => {
     const one = agent("--token", "join-token-2");
     const end = await plane.welcomed();
-    const launch = launchOf("cat /proc/$PPID/environ | tr '\\0' '\\n' | grep -c join-token; env | grep -c join-token");
+    const launch = launchOf(
+      "cat /proc/$PPID/environ | tr '\\0' '\\n' | grep -c join-token; env | grep -c join-token",
+    );
     end.send({ type: "start", launch });
     const { snapshots } = await reportWhere(end, ({ id, status }) => id === launch.id && status === "exited");
     expect(Buffer.from(snapshots[0]?.head ?? "", "base64").toString()).toBe("0\n0\n");
@@ -160,7 +176,11 @@ describe("an agent", () => {
 });
 
 describe("an agent that cannot go on", () => {
-  const outcome = async ({ ended, text, child }: AgentProcess) => ({ code: await ended, pid: child.pid, before: text });
+  const outcome = async ({ ended, text, child }: AgentProcess) => ({
+    code: await ended,
+    pid: child.pid,
+    before: text,
+  });
 
   it("says in one line what is wrong with a setting", async () => {
     const one = agent("--max-processes", "many");
@@ -173,7 +193,9 @@ describe("an agent that cannot go on", () => {
     await plane.welcomed();
     const second = agent();
     expect(await second.ended).toBe(2);
-    expect(second.text).toMatch(new RegExp(`^drover agent: the data folder .* is used by another agent \\(pid ${first.pid}\\)\\n$`));
+    expect(second.text).toMatch(
+      new RegExp(`^drover agent: the data folder .* is used by another agent \\(pid ${first.pid}\\)\\n$`),
+    );
   });
 
   it("names a twin, and leaves the processes alone", async () => {
@@ -225,7 +247,11 @@ const canUnshare = (): boolean => {
 describe.skipIf(!canUnshare())("an agent as the first process of a container", () => {
   const children = (pid: number): number[] =>
     readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number);
-  const first = () => new AgentProcess(["--data-dir", join(parent, "data"), "--name", "n1"], ["unshare", "-p", "-f", "--kill-child", "--mount-proc"]);
+  const first = () =>
+    new AgentProcess(
+      ["--data-dir", join(parent, "data"), "--name", "n1"],
+      ["unshare", "-p", "-f", "--kill-child", "--mount-proc"],
+    );
   const pidOne = (one: AgentProcess): number => children(one.pid)[0] ?? expect.fail("nothing was started");
 
   it("collects the orphans of its commands", async () => {

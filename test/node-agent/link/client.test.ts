@@ -18,9 +18,13 @@ let link: Link;
 const open = (more: Partial<LinkNeeds> = {}): Link => {
   const note = (event: string) => void logged.push(event);
   link = new Link({
-    identity: { nodeId: "node_1", name: "n1", key: "k".repeat(43), url: plane.url }, engine, greeting,
-    load: () => Promise.resolve(load), log: { info: note, warn: note, error: note },
-    random: () => 0, ...more,
+    identity: { nodeId: "node_1", name: "n1", key: "k".repeat(43), url: plane.url },
+    engine,
+    greeting,
+    load: () => Promise.resolve(load),
+    log: { info: note, warn: note, error: note },
+    random: () => 0,
+    ...more,
   });
   return link;
 };
@@ -41,7 +45,12 @@ describe("a link", () => {
     engine.reports.set("proc_1", reportOf("proc_1", 7));
     open();
     const end = await plane.agent();
-    expect(await end.next("hello")).toEqual({ type: "hello", protocol: 1, ...greeting, inventory: [{ id: "proc_1", status: "running", revision: 7 }] });
+    expect(await end.next("hello")).toEqual({
+      type: "hello",
+      protocol: 1,
+      ...greeting,
+      inventory: [{ id: "proc_1", status: "running", revision: 7 }],
+    });
     expect(plane.authorizations).toEqual([`Bearer node_1.${"k".repeat(43)}`]);
     expect(end.frames).toHaveLength(1);
     end.welcome();
@@ -61,11 +70,17 @@ describe("a link", () => {
   it("hands starts and stops to the engine and confirms a start", async () => {
     open();
     const end = await plane.welcomed();
-    end.send({ type: "start", launch: launchOf("true", { id: "proc_1" }) }, { type: "stop", id: "proc_1", graceMs: 5, reason: "stopped" });
+    end.send(
+      { type: "start", launch: launchOf("true", { id: "proc_1" }) },
+      { type: "stop", id: "proc_1", graceMs: 5, reason: "stopped" },
+    );
     expect(await end.next("accepted")).toEqual({ type: "accepted", id: "proc_1" });
-    await vi.waitFor(() => expect(engine.calls).toEqual([
-      { name: "start", args: ["proc_1"] }, { name: "stop", args: ["proc_1", { graceMs: 5, reason: "stopped" }] },
-    ]));
+    await vi.waitFor(() =>
+      expect(engine.calls).toEqual([
+        { name: "start", args: ["proc_1"] },
+        { name: "stop", args: ["proc_1", { graceMs: 5, reason: "stopped" }] },
+      ]),
+    );
   });
 
   it("answers a probe with a ping at once", async () => {
@@ -78,7 +93,10 @@ describe("a link", () => {
   it("lives on when a frame makes the engine fail", async () => {
     open();
     const end = await plane.welcomed();
-    end.send({ type: "start", launch: launchOf("true", { id: "proc_broken" }) }, { type: "start", launch: launchOf("true", { id: "proc_2" }) });
+    end.send(
+      { type: "start", launch: launchOf("true", { id: "proc_broken" }) },
+      { type: "start", launch: launchOf("true", { id: "proc_2" }) },
+    );
     expect((await end.next("accepted")).id).toBe("proc_2");
     expect(logged).toContain("frame.failed");
   });
@@ -145,11 +163,14 @@ describe("a link", () => {
     expect(await link.done).toContain("because");
   });
 
-  it.each([closeCodes.superseded, closeCodes.goingAway, 1011])("comes back when its socket is closed with %i", async (code) => {
-    open();
-    (await plane.agent()).socket.close(code);
-    await plane.agent();
-  });
+  it.each([closeCodes.superseded, closeCodes.goingAway, 1011])(
+    "comes back when its socket is closed with %i",
+    async (code) => {
+      open();
+      (await plane.agent()).socket.close(code);
+      await plane.agent();
+    },
+  );
 
   it("keeps asking, slowly, a control plane that does not know its key", async () => {
     plane.refuseWith = 401;
@@ -181,13 +202,17 @@ describe("a link to a control plane that answers nothing", () => {
     await once(server, "listening");
     const address = server.address();
     const port = typeof address === "object" && address ? address.port : 0;
-    open({ identity: { nodeId: "node_1", name: "n1", key: "k", url: `http://127.0.0.1:${port}` }, times: { pingEveryMs: 1000, silenceMs: 1000, handshakeMs: 50 } });
+    open({
+      identity: { nodeId: "node_1", name: "n1", key: "k", url: `http://127.0.0.1:${port}` },
+      times: { pingEveryMs: 1000, silenceMs: 1000, handshakeMs: 50 },
+    });
     await vi.waitFor(() => expect(taken.length).toBeGreaterThan(1));
   });
 });
 
 describe("reports", () => {
-  const acknowledge = (end: AgentEnd, ...acks: { id: string; revision: number }[]) => end.send({ type: "acknowledge", acks });
+  const acknowledge = (end: AgentEnd, ...acks: { id: string; revision: number }[]) =>
+    end.send({ type: "acknowledge", acks });
 
   it("go out together, each process once and at its newest", async () => {
     open();
@@ -196,7 +221,10 @@ describe("reports", () => {
     engine.change(reportOf("proc_1", 1));
     engine.change(reportOf("proc_2", 2));
     engine.change(reportOf("proc_1", 3));
-    expect((await end.next("reports")).reports.map(({ id, revision }) => [id, revision])).toEqual([["proc_1", 3], ["proc_2", 2]]);
+    expect((await end.next("reports")).reports.map(({ id, revision }) => [id, revision])).toEqual([
+      ["proc_1", 3],
+      ["proc_2", 2],
+    ]);
   });
 
   it("are sent again on the next socket until they are acknowledged", async () => {
@@ -216,7 +244,12 @@ describe("reports", () => {
   it("that are many are split over frames below the limit, none left out", async () => {
     const head = Buffer.alloc(64 * 1024, 120).toString("base64");
     for (let index = 0; index < 150; index++)
-      engine.reports.set(`proc_${index}`, reportOf(`proc_${index}`, 1, { snapshots: [{ stream: "merged", head, tail: "", totalBytes: 65536 }] }));
+      engine.reports.set(
+        `proc_${index}`,
+        reportOf(`proc_${index}`, 1, {
+          snapshots: [{ stream: "merged", head, tail: "", totalBytes: 65536 }],
+        }),
+      );
     open();
     const end = await plane.welcomed();
     const ids = new Set<string>();
@@ -252,12 +285,22 @@ describe("requests", () => {
   it("reach the engine with their fields and get one reply each", async () => {
     open();
     const end = await plane.welcomed();
-    engine.answer = (name) => Promise.resolve(name === "signal" ? { error: { code: "process_not_running", message: "gone" } } : { value: { name } });
+    engine.answer = (name) =>
+      Promise.resolve(
+        name === "signal" ? { error: { code: "process_not_running", message: "gone" } } : { value: { name } },
+      );
     end.send({ type: "stdin", rid: "r1", id: "proc_1", b64: Buffer.from("é").toString("base64"), eof: true });
     end.send({ type: "signal", rid: "r2", id: "proc_1", signal: "USR1", scope: "leader" });
     expect(await end.next("reply")).toEqual({ type: "reply", rid: "r1", value: { name: "stdin" } });
-    expect(await end.next("reply")).toEqual({ type: "reply", rid: "r2", error: { code: "process_not_running", message: "gone" } });
-    expect(engine.calls).toEqual([{ name: "stdin", args: ["proc_1", "é", true] }, { name: "signal", args: ["proc_1", "USR1", "leader"] }]);
+    expect(await end.next("reply")).toEqual({
+      type: "reply",
+      rid: "r2",
+      error: { code: "process_not_running", message: "gone" },
+    });
+    expect(engine.calls).toEqual([
+      { name: "stdin", args: ["proc_1", "é", true] },
+      { name: "signal", args: ["proc_1", "USR1", "leader"] },
+    ]);
   });
 
   it("that are abandoned, or whose socket ends, are given up and get none", async () => {
@@ -265,12 +308,32 @@ describe("requests", () => {
     const end = await plane.welcomed();
     const aborted: string[] = [];
     engine.answer = (name, signal) =>
-      signal === undefined ? Promise.resolve({ value: {} }) : new Promise((_, reject) => signal.addEventListener("abort", () => {
-        aborted.push(name);
-        reject(new Error("aborted"));
-      }));
-    end.send({ type: "wait", rid: "r1", id: "proc_1", waitMs: 1000, stream: "merged" }, { type: "abandon", rid: "r1" });
-    end.send({ type: "grep", rid: "r2", id: "proc_1", stream: "merged", pattern: "a", regex: false, context: 0, from: 0, limit: 1 }, { type: "ports", rid: "r3", id: "proc_1" });
+      signal === undefined
+        ? Promise.resolve({ value: {} })
+        : new Promise((_, reject) =>
+            signal.addEventListener("abort", () => {
+              aborted.push(name);
+              reject(new Error("aborted"));
+            }),
+          );
+    end.send(
+      { type: "wait", rid: "r1", id: "proc_1", waitMs: 1000, stream: "merged" },
+      { type: "abandon", rid: "r1" },
+    );
+    end.send(
+      {
+        type: "grep",
+        rid: "r2",
+        id: "proc_1",
+        stream: "merged",
+        pattern: "a",
+        regex: false,
+        context: 0,
+        from: 0,
+        limit: 1,
+      },
+      { type: "ports", rid: "r3", id: "proc_1" },
+    );
     expect((await end.next("reply")).rid).toBe("r3");
     expect(aborted).toEqual(["wait"]);
     end.socket.terminate();
@@ -282,14 +345,20 @@ describe("requests", () => {
     const end = await plane.welcomed();
     engine.answer = () => Promise.reject(new Error("disk on fire"));
     end.send({ type: "ports", rid: "r1", id: "proc_1" });
-    expect((await end.next("reply")).error).toMatchObject({ code: "unavailable", message: expect.stringContaining("disk on fire") as string });
+    expect((await end.next("reply")).error).toMatchObject({
+      code: "unavailable",
+      message: expect.stringContaining("disk on fire") as string,
+    });
   });
 });
 
 describe("a followed stream", () => {
   const follow = { type: "follow", follow: "f1", id: "proc_1", stream: "merged", from: 10 } as const;
   const chunk = (from: number, size: number) => ({ from, to: from + size, bytes: Buffer.alloc(size, 97) });
-  const begun = async (): Promise<{ end: AgentEnd; follower: NonNullable<ReturnType<typeof engine.followers.get>> }> => {
+  const begun = async (): Promise<{
+    end: AgentEnd;
+    follower: NonNullable<ReturnType<typeof engine.followers.get>>;
+  }> => {
     engine.followable.add("proc_1");
     open();
     const end = await plane.welcomed();
@@ -303,7 +372,13 @@ describe("a followed stream", () => {
     expect(follower.from).toBe(10);
     follower.send(chunk(10, 3));
     follower.send({ from: 13, to: 20, bytes: null });
-    expect(await end.next("output")).toEqual({ type: "output", follow: "f1", from: 10, to: 13, b64: Buffer.from("aaa").toString("base64") });
+    expect(await end.next("output")).toEqual({
+      type: "output",
+      follow: "f1",
+      from: 10,
+      to: 13,
+      b64: Buffer.from("aaa").toString("base64"),
+    });
     expect(await end.next("output")).toEqual({ type: "output", follow: "f1", from: 13, to: 20, gap: true });
   });
 
@@ -322,7 +397,11 @@ describe("a followed stream", () => {
     follower.send(chunk(10, 5));
     follower.send(chunk(12, 5));
     await end.next("output");
-    expect(await end.next("output")).toMatchObject({ from: 15, to: 17, b64: Buffer.from("aa").toString("base64") });
+    expect(await end.next("output")).toMatchObject({
+      from: 15,
+      to: 17,
+      b64: Buffer.from("aa").toString("base64"),
+    });
   });
 
   it("of a process that is not there yet begins when it is", async () => {

@@ -44,7 +44,8 @@ export class AgentEnd {
         const frame = this.frames[this.#taken++];
         if (frame?.type === type) return frame as FrameOf<K>;
       }
-      if (this.socket.readyState > 1) throw new Error(`the agent's socket closed before a ${type} frame came`);
+      if (this.socket.readyState > 1)
+        throw new Error(`the agent's socket closed before a ${type} frame came`);
       await new Promise<void>((resolve) => (this.#wake = resolve));
     }
   }
@@ -54,7 +55,10 @@ export class AgentEnd {
 export class FakeControlPlane {
   readonly enrolments: { body: Record<string, unknown> }[] = [];
   readonly authorizations: (string | undefined)[] = [];
-  onEnroll: (body: Record<string, unknown>) => Answer | "hang up" = (body) => ({ status: 201, body: { nodeId: "node_1", name: body.name } });
+  onEnroll: (body: Record<string, unknown>) => Answer | "hang up" = (body) => ({
+    status: 201,
+    body: { nodeId: "node_1", name: body.name },
+  });
   /** An HTTP status instead of a socket. */
   refuseWith: number | undefined;
   #arrived: AgentEnd[] = [];
@@ -63,14 +67,17 @@ export class FakeControlPlane {
   readonly #http = createServer((request, response) => {
     void this.#enroll(request).then((answer) => {
       if (answer === "hang up") return request.socket.destroy();
-      response.writeHead(answer.status, { "content-type": "application/json" }).end(JSON.stringify(answer.body));
+      response
+        .writeHead(answer.status, { "content-type": "application/json" })
+        .end(JSON.stringify(answer.body));
     });
   });
 
   async listen(port = 0): Promise<this> {
     this.#http.on("upgrade", (request, socket, head) => {
       this.authorizations.push(request.headers.authorization);
-      if (this.refuseWith !== undefined) return socket.end(`HTTP/1.1 ${this.refuseWith} No\r\nconnection: close\r\n\r\n`);
+      if (this.refuseWith !== undefined)
+        return socket.end(`HTTP/1.1 ${this.refuseWith} No\r\nconnection: close\r\n\r\n`);
       this.#sockets.handleUpgrade(request, socket, head, (opened) => {
         this.#arrived.push(new AgentEnd(opened));
         this.#wake();

@@ -3,8 +3,24 @@ import type { Report } from "#shared/link/report.ts";
 import type { Engine, EngineAnswer, FollowedChunk, InventoryItem } from "../../../node-agent/engine.ts";
 
 export const reportOf = (id: string, revision: number, more: Partial<Report> = {}): Report => ({
-  id, revision, status: "running", reason: null, detail: null, exitCode: null, signal: null, pid: 1, cwd: "/",
-  startedAgeMs: 1, exitedAgeMs: null, durationMs: null, totalBytes: 0, omittedBytes: 0, lines: 0, survivors: [], snapshots: [], ...more,
+  id,
+  revision,
+  status: "running",
+  reason: null,
+  detail: null,
+  exitCode: null,
+  signal: null,
+  pid: 1,
+  cwd: "/",
+  startedAgeMs: 1,
+  exitedAgeMs: null,
+  durationMs: null,
+  totalBytes: 0,
+  omittedBytes: 0,
+  lines: 0,
+  survivors: [],
+  snapshots: [],
+  ...more,
 });
 
 type Send = (chunk: FollowedChunk) => boolean;
@@ -14,7 +30,8 @@ export class FakeEngine implements Engine {
   readonly calls: { name: string; args: unknown[] }[] = [];
   readonly reports = new Map<string, Report>();
   readonly followers = new Map<string, { send: Send; resumed: number; closed: boolean; from: number }>();
-  answer: (name: string, signal?: AbortSignal) => Promise<EngineAnswer> = () => Promise.resolve({ value: {} });
+  answer: (name: string, signal?: AbortSignal) => Promise<EngineAnswer> = () =>
+    Promise.resolve({ value: {} });
   onReport: (id: string) => void = () => undefined;
   onAccepted: (id: string) => void = () => undefined;
   /** Ids that can be followed. */
@@ -46,7 +63,8 @@ export class FakeEngine implements Engine {
     return this.answer(name, signal);
   }
   signal = (...args: unknown[]) => this.#ask("signal", args);
-  stdin = (id: string, bytes: Uint8Array, eof: boolean) => this.#ask("stdin", [id, Buffer.from(bytes).toString("utf8"), eof]);
+  stdin = (id: string, bytes: Uint8Array, eof: boolean) =>
+    this.#ask("stdin", [id, Buffer.from(bytes).toString("utf8"), eof]);
   extend = (...args: unknown[]) => this.#ask("extend", args);
   read = (request: object) => this.#ask("read", [request]);
   grep = (request: object, signal: AbortSignal) => this.#ask("grep", [request], signal);
@@ -63,7 +81,8 @@ export class FakeEngine implements Engine {
   }
   acknowledged(acks: { id: string; revision: number }[]): void {
     this.#call("acknowledged", acks);
-    for (const { id, revision } of acks) if (this.reports.get(id)?.revision === revision) this.reports.delete(id);
+    for (const { id, revision } of acks)
+      if (this.reports.get(id)?.revision === revision) this.reports.delete(id);
   }
   forget(ids: string[]): void {
     this.#call("forget", ids);

@@ -7,23 +7,61 @@ const read = (argv: string[], env: Record<string, string> = {}) => readConfig(ar
 
 describe("the agent's settings", () => {
   it("come from the environment, and from flags before it", () => {
-    const env = { DROVER_URL: "http://a:1/", DROVER_JOIN_TOKEN: "J", DROVER_AGENT_NAME: "n1", DROVER_AGENT_DATA_DIR: "/data" };
+    const env = {
+      DROVER_URL: "http://a:1/",
+      DROVER_JOIN_TOKEN: "J",
+      DROVER_AGENT_NAME: "n1",
+      DROVER_AGENT_DATA_DIR: "/data",
+    };
     expect(read([], env)).toEqual({
-      url: "http://a:1", joinToken: "J", name: "n1", labels: {}, dataFolder: "/data", maxProcesses: 256, stopProcesses: false, logFormat: "pretty",
+      url: "http://a:1",
+      joinToken: "J",
+      name: "n1",
+      labels: {},
+      dataFolder: "/data",
+      maxProcesses: 256,
+      stopProcesses: false,
+      logFormat: "pretty",
     });
-    const flags = ["--url", "https://b/x/", "--token=K", "--name", "n2", "--label", "a=1", "--label", "b=", "--data-dir", "/other", "--max-processes", "3", "--stop-processes"];
+    const flags = [
+      "--url",
+      "https://b/x/",
+      "--token=K",
+      "--name",
+      "n2",
+      "--label",
+      "a=1",
+      "--label",
+      "b=",
+      "--data-dir",
+      "/other",
+      "--max-processes",
+      "3",
+      "--stop-processes",
+    ];
     expect(read(flags, env)).toEqual({
-      url: "https://b/x", joinToken: "K", name: "n2", labels: { a: "1", b: "" }, dataFolder: "/other", maxProcesses: 3, stopProcesses: true, logFormat: "pretty",
+      url: "https://b/x",
+      joinToken: "K",
+      name: "n2",
+      labels: { a: "1", b: "" },
+      dataFolder: "/other",
+      maxProcesses: 3,
+      stopProcesses: true,
+      logFormat: "pretty",
     });
   });
 
   it("that are empty count as unset", () => {
-    expect(read([], { DROVER_URL: "", DROVER_JOIN_TOKEN: "", DROVER_AGENT_NAME: "", DROVER_LOG: "" })).toMatchObject({ url: undefined, joinToken: undefined, name: undefined });
+    expect(
+      read([], { DROVER_URL: "", DROVER_JOIN_TOKEN: "", DROVER_AGENT_NAME: "", DROVER_LOG: "" }),
+    ).toMatchObject({ url: undefined, joinToken: undefined, name: undefined });
   });
 
   it("have a data folder by default", () => {
     const isRoot = process.getuid?.() === 0;
-    expect(read([])?.dataFolder).toBe(isRoot ? "/var/lib/drover-agent" : join(homedir(), ".local/share/drover-agent"));
+    expect(read([])?.dataFolder).toBe(
+      isRoot ? "/var/lib/drover-agent" : join(homedir(), ".local/share/drover-agent"),
+    );
     if (!isRoot) expect(read([], { XDG_DATA_HOME: "/x" })?.dataFolder).toBe("/x/drover-agent");
   });
 

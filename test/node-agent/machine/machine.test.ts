@@ -13,16 +13,29 @@ describe("machine facts", () => {
   it("say what this machine is, in the shape of the API", () => {
     const facts = machineFacts(256);
     expect(nodeFacts.parse(facts)).toEqual(facts);
-    expect(facts).toMatchObject({ os: process.platform, arch: process.arch, hostname: hostname(), cpus: availableParallelism(), enforces: [], maxProcesses: 256 });
+    expect(facts).toMatchObject({
+      os: process.platform,
+      arch: process.arch,
+      hostname: hostname(),
+      cpus: availableParallelism(),
+      enforces: [],
+      maxProcesses: 256,
+    });
     expect(facts.version).toMatch(/^\d+\.\d+\.\d+/);
     expect(facts.memBytes).toBeGreaterThan(2 ** 20);
   });
 
-  it.each([["web-1.example.com", "web-1.example.com"], ["älter host", "lter-host"], ["node_7", "7"], ["---", "node"], ["", "node"], ["x".repeat(70), "x".repeat(63)]])(
-    "make the hostname %j the node name %s", (host, name) => {
-      expect(nameFromHost(host)).toBe(name);
-      expect(nodeName.safeParse(name).success).toBe(true);
-    });
+  it.each([
+    ["web-1.example.com", "web-1.example.com"],
+    ["älter host", "lter-host"],
+    ["node_7", "7"],
+    ["---", "node"],
+    ["", "node"],
+    ["x".repeat(70), "x".repeat(63)],
+  ])("make the hostname %j the node name %s", (host, name) => {
+    expect(nameFromHost(host)).toBe(name);
+    expect(nodeName.safeParse(name).success).toBe(true);
+  });
 
   it("tell machine and boot by ids that stay", () => {
     expect(machineId("/tmp")).toBe(machineId("/tmp"));
@@ -44,7 +57,9 @@ describe("the load of a machine", () => {
   });
 
   it("counts memory that programs hold, not caches", () => {
-    expect(parseUsedMemory("MemTotal:       1000 kB\nMemFree:         100 kB\nMemAvailable:    700 kB\n")).toBe(300 * 1024);
+    expect(
+      parseUsedMemory("MemTotal:       1000 kB\nMemFree:         100 kB\nMemAvailable:    700 kB\n"),
+    ).toBe(300 * 1024);
     expect(parseUsedMemory("")).toBeUndefined();
   });
 
@@ -64,8 +79,14 @@ describe("the agent's log", () => {
   afterEach(() => void lines.splice(0));
 
   it("is one line an event, for people or as JSON", () => {
-    createLog({ format: "pretty", write: (line) => lines.push(line), now }).warn("link.disconnected", { why: "it went\naway", retryInMs: 5, left: undefined });
-    createLog({ format: "json", write: (line) => lines.push(line), now }).info("link.connected", { node: "n1" });
+    createLog({ format: "pretty", write: (line) => lines.push(line), now }).warn("link.disconnected", {
+      why: "it went\naway",
+      retryInMs: 5,
+      left: undefined,
+    });
+    createLog({ format: "json", write: (line) => lines.push(line), now }).info("link.connected", {
+      node: "n1",
+    });
     expect(lines).toEqual([
       '03:04:05 warn link.disconnected why="it went\\naway" retryInMs=5\n',
       '{"at":"2026-01-02T03:04:05.000Z","level":"info","event":"link.connected","node":"n1"}\n',
