@@ -14,7 +14,7 @@ import {
   uniqueIndex,
 } from "drizzle-orm/pg-core";
 import type { NodeFacts, NodeLoad } from "#shared/api/node.ts";
-import type { StreamName } from "#shared/api/process.ts";
+import type { StreamName } from "#shared/streams.ts";
 import type { Launch } from "#shared/link/launch.ts";
 import type { EndReason, ProcessStatus } from "#shared/process-state.ts";
 import { bytes, idText, instant } from "./columns.ts";

@@ -1,5 +1,6 @@
 import type { z } from "zod";
-import type { SignalName, StreamName } from "#shared/api/process.ts";
+import type { SignalName } from "#shared/signals.ts";
+import type { StreamName } from "#shared/streams.ts";
 import type { inventoryItem, Reply, requests } from "#shared/link/frames.ts";
 import type { Launch } from "#shared/link/launch.ts";
 import type { Report } from "#shared/link/report.ts";

@@ -6,7 +6,8 @@
 // may mend ends it after `giveUpMs` without a single event.
 
 import { createParser, type EventSourceMessage } from "eventsource-parser";
-import type { ProcessView, StreamName } from "#shared/api/process.ts";
+import type { ProcessView } from "#shared/api/process.ts";
+import type { StreamName } from "#shared/streams.ts";
 import type { Client } from "./client.ts";
 import { cut, failureOfThrown, type Failure } from "./failure.ts";
 

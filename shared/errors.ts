@@ -46,4 +46,6 @@ export class DroverError extends Error {
 
 /** A bad request with the fields that are wrong. */
 export const invalid = (issues: Issue[]): DroverError =>
-  new DroverError("invalid_request", issues.map((issue) => `${issue.path}: ${issue.message}`).join("; "), { issues });
+  new DroverError("invalid_request", issues.map((issue) => `${issue.path}: ${issue.message}`).join("; "), {
+    issues,
+  });

@@ -1,7 +1,19 @@
 import { typeid } from "typeid-js";
 
 /** The prefixes of all ids; the part behind it is a UUIDv7 in base 32, so ids sort by creation. */
-export type IdKind = "node" | "proc" | "chat" | "turn" | "msg" | "task" | "run" | "fan" | "pre" | "prj" | "tok" | "req";
+export type IdKind =
+  | "node"
+  | "proc"
+  | "chat"
+  | "turn"
+  | "msg"
+  | "task"
+  | "run"
+  | "fan"
+  | "pre"
+  | "prj"
+  | "tok"
+  | "req";
 
 /** A new id such as `proc_01k…`, sortable by creation (to the millisecond). */
 export const newId = (kind: IdKind): string => typeid(kind).toString();

@@ -1,4 +1,4 @@
-import type { StreamName } from "#shared/api/process.ts";
+import type { StreamName } from "#shared/streams.ts";
 import type { Client, Query } from "../../sdk/client.ts";
 import type { Answer } from "../../sdk/failure.ts";
 import { valueOf } from "../connection.ts";

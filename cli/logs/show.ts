@@ -1,7 +1,7 @@
 // What a process wrote, from its event stream: the same bytes, in the same order, whether they are old or new. Without
 // --follow it ends where the process was when it was asked; --tail finds out first where the last lines begin.
 
-import type { StreamName } from "#shared/api/process.ts";
+import type { StreamName } from "#shared/streams.ts";
 import type { Client } from "../../sdk/client.ts";
 import { followProcess, type OutputEvent } from "../../sdk/events.ts";
 import { bytesOf } from "../exec/attend.ts";

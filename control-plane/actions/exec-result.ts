@@ -1,5 +1,6 @@
 import type { z } from "zod";
-import type { execResult, StreamName, textResult } from "#shared/api/process.ts";
+import type { execResult, textResult } from "#shared/api/process.ts";
+import type { StreamName } from "#shared/streams.ts";
 import { headTailView } from "#shared/output/head-tail.ts";
 import { snapshotBytes } from "#shared/link/limits.ts";
 import type { Needs } from "../needs.ts";

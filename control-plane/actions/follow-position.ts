@@ -1,4 +1,4 @@
-import type { StreamName } from "#shared/api/process.ts";
+import type { StreamName } from "#shared/streams.ts";
 import { processStatuses, type ProcessStatus } from "#shared/process-state.ts";
 
 /**

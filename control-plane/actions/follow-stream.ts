@@ -1,4 +1,4 @@
-import type { StreamName } from "#shared/api/process.ts";
+import type { StreamName } from "#shared/streams.ts";
 import type { Needs, OutputChunk } from "../needs.ts";
 import type { ProcessRow } from "../store/store.ts";
 import type { FollowedRow } from "./followed-row.ts";

@@ -1,5 +1,5 @@
 import { RE2JS } from "re2js";
-import type { StreamName } from "#shared/api/process.ts";
+import type { StreamName } from "#shared/streams.ts";
 import { invalid } from "#shared/errors.ts";
 import { grepReply, type GrepReply } from "#shared/link/frames.ts";
 import { decodeText } from "#shared/output/utf8.ts";

@@ -1,4 +1,4 @@
-import type { StreamName } from "#shared/api/process.ts";
+import type { StreamName } from "#shared/streams.ts";
 import { completeUtf8Length, decodeText, isCleanText } from "#shared/output/utf8.ts";
 import { toBase64 } from "./base64.ts";
 import type { Position } from "./follow-position.ts";

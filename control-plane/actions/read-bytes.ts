@@ -1,4 +1,4 @@
-import type { StreamName } from "#shared/api/process.ts";
+import type { StreamName } from "#shared/streams.ts";
 import { readReply, type ReadReply } from "#shared/link/frames.ts";
 import { readBytes as maxReadBytes } from "#shared/link/limits.ts";
 import type { Needs } from "../needs.ts";

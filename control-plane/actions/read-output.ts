@@ -1,4 +1,4 @@
-import type { StreamName } from "#shared/api/process.ts";
+import type { StreamName } from "#shared/streams.ts";
 import { DroverError } from "#shared/errors.ts";
 import { completeUtf8Length } from "#shared/output/utf8.ts";
 import { tailLines, tailLinesBytes } from "#shared/output/tail-lines.ts";

@@ -1,4 +1,4 @@
-import type { StreamName } from "#shared/api/process.ts";
+import type { StreamName } from "#shared/streams.ts";
 import { invalid } from "#shared/errors.ts";
 import type { Needs } from "../needs.ts";
 import type { ProcessRow } from "../store/store.ts";

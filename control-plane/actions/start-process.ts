@@ -5,7 +5,7 @@ import { newId } from "#shared/ids.ts";
 import { dispatchQueued, dispatchStart } from "../link/dispatch.ts";
 import type { Launch } from "#shared/link/launch.ts";
 import type { Needs } from "../needs.ts";
-import type { InsertOutcome, NodeRow, ProcessRow } from "../store/store.ts";
+import type { InsertOutcome, ProcessRow } from "../store/store.ts";
 import { findNode } from "./find-node.ts";
 import { nodeOffline } from "./ask-node.ts";
 import { launchOf, withoutSecrets } from "./launch.ts";
@@ -14,15 +14,18 @@ import { inputDigest } from "./input-digest.ts";
 
 export type Started = { process: ProcessRow; attached: boolean };
 
-/** Says what is asked for, before anything is stored: unsupported fields, then the guard, then the node's state. */
-export const admitStart = async (needs: Needs, body: StartProcessBody): Promise<NodeRow> => {
+// Before anything is stored: unsupported fields, then the guard, then the node's state. Answers the node's id.
+const admitStart = async (needs: Needs, body: StartProcessBody): Promise<string> => {
   requireSupported(body);
   const refused = body.command === undefined ? refusalOfArgv(body.argv ?? []) : refusal(body.command);
   if (refused !== undefined)
     throw new DroverError("command_refused", refused.reason, { rule: refused.rule, reason: refused.reason });
-  const node = await findNode(needs, body.node ?? "");
-  if (body.ifOffline === "fail" && !needs.hub.online(node.id)) throw nodeOffline();
-  return node;
+  const named = body.node ?? "";
+  // Who holds a live socket under this id is a node: no need to ask the database.
+  if (needs.hub.online(named)) return named;
+  const { id } = await findNode(needs, named);
+  if (body.ifOffline === "fail" && !needs.hub.online(id)) throw nodeOffline();
+  return id;
 };
 
 /** Starts a process: the row first, the push as a hint. `id` is given by the caller so that it can watch before the row exists. */
@@ -31,12 +34,12 @@ export const startProcess = async (
   body: StartProcessBody,
   id = newId("proc"),
 ): Promise<Started> => {
-  const node = await admitStart(needs, body);
+  const nodeId = await admitStart(needs, body);
   const launch = launchOf(id, body);
-  const room = needs.hub.online(node.id) && needs.hub.free(node.id) > 0;
+  const room = needs.hub.free(nodeId) > 0;
   const stored = await needs.store.processes.insert({
     id,
-    nodeId: node.id,
+    nodeId,
     key: body.key ?? null,
     digest: body.key === undefined ? "" : await inputDigest(needs, body),
     launch: withoutSecrets(launch),

@@ -1,4 +1,4 @@
-import type { StreamName } from "#shared/api/process.ts";
+import type { StreamName } from "#shared/streams.ts";
 import type { ProcessRow, StoredOutput } from "../store/store.ts";
 
 /** Bytes [from, to) of a stream. */

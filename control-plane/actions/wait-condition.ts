@@ -1,5 +1,6 @@
 import type { z } from "zod";
-import type { StreamName, waitBody } from "#shared/api/process.ts";
+import type { waitBody } from "#shared/api/process.ts";
+import type { StreamName } from "#shared/streams.ts";
 import { invalid, type Issue } from "#shared/errors.ts";
 import { waitReply, type WaitReply } from "#shared/link/frames.ts";
 import type { Needs, RequestOutcome } from "../needs.ts";

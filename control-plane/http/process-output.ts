@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { grepAnswer, outputAnswer, outputQuery, type StreamName } from "#shared/api/process.ts";
+import { grepAnswer, outputAnswer, outputQuery } from "#shared/api/process.ts";
+import type { StreamName } from "#shared/streams.ts";
 import { invalid, type Issue } from "#shared/errors.ts";
 import { stripAnsi } from "#shared/output/ansi.ts";
 import { grepOutput } from "../actions/grep-output.ts";

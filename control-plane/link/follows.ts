@@ -1,4 +1,4 @@
-import type { StreamName } from "#shared/api/process.ts";
+import type { StreamName } from "#shared/streams.ts";
 import type { DownFrame } from "#shared/link/frames.ts";
 import type { OutputChunk } from "../needs.ts";
 import { Follow, type OutputFrame } from "./follow.ts";

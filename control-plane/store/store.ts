@@ -1,5 +1,5 @@
 import type { EnrollBody, JoinTokenBody, NodeFacts, NodeLoad } from "#shared/api/node.ts";
-import type { StreamName } from "#shared/api/process.ts";
+import type { StreamName } from "#shared/streams.ts";
 import type { EndReason, ProcessStatus } from "#shared/process-state.ts";
 import type { Launch } from "#shared/link/launch.ts";
 

@@ -1,4 +1,4 @@
-import type { StreamName } from "#shared/api/process.ts";
+import type { StreamName } from "#shared/streams.ts";
 import type { ProcessFolder } from "./folder.ts";
 import { type Range, readGap, readRange } from "./output.ts";
 

@@ -1,7 +1,8 @@
 import type { ChildProcess } from "node:child_process";
 import { type FSWatcher, statSync, watch } from "node:fs";
-import type { SignalName } from "#shared/api/process.ts";
+import type { SignalName } from "#shared/signals.ts";
 import type { ProcessStatus } from "#shared/process-state.ts";
+import type { Survivor } from "#shared/survivor.ts";
 import type { Report } from "#shared/link/report.ts";
 import { boundOutput, overBound } from "./disk-bound.ts";
 import { type Ending, endingOf, endingWithoutRecord, firstEnd } from "./ending.ts";
@@ -16,7 +17,7 @@ import { pause } from "./pause.ts";
 import { readRecord, rewriteSpec, type RunRecord, type Spec } from "./record.ts";
 import { settled } from "./settle.ts";
 import { SnapshotBook } from "./snapshot-book.ts";
-import { sameSurvivors, type Survivor, survivorsOf } from "./survivors.ts";
+import { sameSurvivors, survivorsOf } from "./survivors.ts";
 import { mayHaveMembers, membersOf, newTree, type Tree } from "./tree.ts";
 import { TreeKiller } from "./tree-killer.ts";
 

@@ -1,7 +1,7 @@
 import { closeSync, ftruncateSync, openSync, readSync, renameSync, writeFileSync, writeSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { execa } from "execa";
-import type { StreamName } from "#shared/api/process.ts";
+import { runProgram } from "../machine/run-program.ts";
+import type { StreamName } from "#shared/streams.ts";
 import type { Child } from "./child.ts";
 import { gapPath, type ProcessFolder, streamPath, streamsOf } from "./folder.ts";
 import { signalTree } from "./kill.ts";
@@ -87,20 +87,16 @@ const punch = async (
   writeGap(folder, stream, { ...wanted, shift: 0 });
   const from = gap.to > gap.from ? gap.to : wanted.from;
   const range = ["--offset", String(from), "--length", String(wanted.to - from)];
-  const done = await execa(
-    "fallocate",
-    ["--punch-hole", "--keep-size", ...range, streamPath(folder, stream)],
-    { timeout: 30_000, reject: false },
-  );
-  if (done.failed) punching = Promise.resolve(false);
+  const done = await fallocate(["--punch-hole", "--keep-size", ...range, streamPath(folder, stream)]);
+  if (!done) punching = Promise.resolve(false);
 };
+
+const fallocate = async (args: string[]): Promise<boolean> =>
+  (await runProgram({ file: "fallocate", args, limitMs: 30_000, maxBytes: 65_536 })).code === 0;
 
 let punching: Promise<boolean> | undefined;
 /** Whether the tool is there; a file system that refuses is learnt at the first punch. */
-const canPunch = (): Promise<boolean> =>
-  (punching ??= execa("fallocate", ["--version"], { timeout: 5000, reject: false }).then(
-    (done) => !done.failed,
-  ));
+const canPunch = (): Promise<boolean> => (punching ??= fallocate(["--version"]));
 
 const compact = async (
   folder: ProcessFolder,

@@ -1,5 +1,5 @@
 import { constants } from "node:os";
-import { signalNames } from "#shared/api/process.ts";
+import { signalNames } from "#shared/signals.ts";
 import type { EndReason, FinalStatus } from "#shared/process-state.ts";
 import type { EndIntent, Intent } from "./intents.ts";
 

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { StreamName } from "#shared/api/process.ts";
+import type { StreamName } from "#shared/streams.ts";
 
 /**
  * The folder of one process, `<data>/procs/<id>/`. Creating it is the claim that makes a start happen once.

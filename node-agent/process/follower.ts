@@ -1,5 +1,5 @@
 import { type FSWatcher, watch } from "node:fs";
-import type { StreamName } from "#shared/api/process.ts";
+import type { StreamName } from "#shared/streams.ts";
 import { chunkBytes } from "#shared/link/limits.ts";
 import type { FollowedChunk, Follower } from "../engine.ts";
 import { type ProcessFolder, streamPath } from "./folder.ts";

@@ -1,4 +1,4 @@
-import type { StreamName } from "#shared/api/process.ts";
+import type { StreamName } from "#shared/streams.ts";
 import type { FollowedChunk, Follower } from "../engine.ts";
 import type { Stream } from "./blocks.ts";
 import { streamSize } from "./output.ts";

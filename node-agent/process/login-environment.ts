@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import { execa } from "execa";
+import { runProgram } from "../machine/run-program.ts";
 
 /**
  * What a login shell exports. Profiles are not ours: one may print, read, start programs, exit or never end. So the shell
@@ -25,46 +25,25 @@ export const loginEnvironment = async (
 const scriptOf = (mark: string): string => `printf '%s\\0' ${mark}; /usr/bin/env -0; printf '%s' ${mark}`;
 
 const loginOutput = async (
-  login: Login,
+  { shell, env }: Login,
   { mark, limitMs }: { mark: string; limitMs: number },
 ): Promise<string> => {
-  const shell = execa(login.shell, ["-lc", scriptOf(mark)], {
-    env: login.env,
-    extendEnv: false,
-    cwd: existsSync(login.env["HOME"] ?? "") ? login.env["HOME"] : "/",
-    stdin: "ignore",
-    stdout: "pipe",
-    stderr: "ignore",
-    // A session of its own: no terminal that a profile could ask something on, and a group to kill.
-    killDescendants: true,
-    killSignal: "SIGKILL",
-    buffer: false,
-    reject: false,
+  const home = env["HOME"] ?? "";
+  const { stdout } = await runProgram({
+    file: shell,
+    args: ["-lc", scriptOf(mark)],
+    env,
+    cwd: existsSync(home) ? home : "/",
+    limitMs,
+    maxBytes: maxLoginBytes,
+    enough: (output) => isWhole(output, mark),
   });
-  const chunks: Buffer[] = [];
-  const enough = Promise.withResolvers<void>();
-  shell.stdout.on("data", (chunk: Buffer) => {
-    chunks.push(chunk);
-    if (isWhole(chunks, mark)) enough.resolve();
-  });
-  // What the shell has left behind may hold the pipe open: the end of the output comes after its end.
-  shell.nodeChildProcess.once("exit", () => shell.kill());
-  const ended = shell.then(() => enough.resolve());
-  const timer = setTimeout(enough.resolve, limitMs);
-  await enough.promise;
-  clearTimeout(timer);
-  // Once it has exited its group was killed, and the number may belong to somebody else.
-  if (shell.nodeChildProcess.exitCode === null && shell.nodeChildProcess.signalCode === null) shell.kill();
-  shell.stdout.destroy();
-  await ended;
-  return Buffer.concat(chunks).toString("utf8");
+  return stdout.toString("utf8");
 };
 
-/** Whether both marks are there, or more than a login may say. */
-const isWhole = (chunks: Buffer[], mark: string): boolean => {
-  const all = Buffer.concat(chunks);
-  const first = all.indexOf(mark);
-  return all.length > maxLoginBytes || (first >= 0 && all.indexOf(mark, first + mark.length) >= 0);
+const isWhole = (output: Buffer, mark: string): boolean => {
+  const first = output.indexOf(mark);
+  return first >= 0 && output.indexOf(mark, first + mark.length) >= 0;
 };
 
 const variablesIn = (text: string): Record<string, string> =>

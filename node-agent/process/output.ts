@@ -1,6 +1,6 @@
 import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
-import type { StreamName } from "#shared/api/process.ts";
+import type { StreamName } from "#shared/streams.ts";
 import { snapshotBytes } from "#shared/link/limits.ts";
 import { gapPath, type ProcessFolder, streamPath } from "./folder.ts";
 

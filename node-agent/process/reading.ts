@@ -1,4 +1,4 @@
-import type { StreamName } from "#shared/api/process.ts";
+import type { StreamName } from "#shared/streams.ts";
 import type { ReadReply } from "#shared/link/frames.ts";
 import { readBytes } from "#shared/link/limits.ts";
 import type { EngineAnswer, EngineRequest } from "../engine.ts";

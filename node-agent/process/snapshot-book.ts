@@ -1,4 +1,4 @@
-import type { StreamName } from "#shared/api/process.ts";
+import type { StreamName } from "#shared/streams.ts";
 import type { Snapshot } from "#shared/link/report.ts";
 import { snapshotEveryMs } from "#shared/link/limits.ts";
 import { type ProcessFolder, streamsOf } from "./folder.ts";
@@ -52,7 +52,8 @@ export class SnapshotBook {
       0,
     );
     this.#lastReadMs = performance.now();
-    this.#sent.set(revision, totalBytes);
+    // Read twice at one revision, only the first counts: which of the two was stored is not known.
+    if (!this.#sent.has(revision)) this.#sent.set(revision, totalBytes);
     const snapshots = totalBytes === this.#storedBytes ? [] : views.map(asSnapshot);
     return { totalBytes, omittedBytes: this.omittedBytes(), lines, snapshots };
   }

@@ -1,6 +1,7 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { SignalName, StreamName } from "#shared/api/process.ts";
+import type { SignalName } from "#shared/signals.ts";
+import type { StreamName } from "#shared/streams.ts";
 import type { Launch } from "#shared/link/launch.ts";
 import type { Report } from "#shared/link/report.ts";
 import type { EndReason } from "#shared/process-state.ts";

@@ -1,7 +1,6 @@
+import type { Survivor } from "#shared/survivor.ts";
 import { commandOf, type ProcTable } from "./proc-table.ts";
 import { membersOf, type Tree } from "./tree.ts";
-
-export type Survivor = { pid: number; command: string };
 
 /** More are counted as alive, but not listed. */
 const maxListed = 100;

@@ -3,8 +3,12 @@ import { labels, limitMs, nodeName, plainText, timestamp } from "./common.ts";
 
 /** What a machine says of itself; every field may be missing from a foreign agent. */
 export const nodeFacts = z.object({
-  version: plainText(64).optional(), os: plainText(64).optional(), arch: plainText(64).optional(), hostname: plainText(255).optional(),
-  cpus: z.int().min(0).optional(), memBytes: z.int().min(0).optional(),
+  version: plainText(64).optional(),
+  os: plainText(64).optional(),
+  arch: plainText(64).optional(),
+  hostname: plainText(255).optional(),
+  cpus: z.int().min(0).optional(),
+  memBytes: z.int().min(0).optional(),
   /** Names of the `limits` this node can hold. */
   enforces: z.array(plainText(64)).max(32).optional(),
   maxProcesses: z.int().min(1).max(100_000).optional(),
@@ -17,28 +21,60 @@ export type NodeLoad = z.infer<typeof nodeLoad>;
 
 export const nodeStatuses = ["online", "unreachable", "offline"] as const;
 export const nodeView = z.object({
-  id: z.string(), name: z.string(), status: z.enum(nodeStatuses), labels: z.record(z.string(), z.string()),
-  lastSeenAt: timestamp.nullable(), version: z.string().nullable(), os: z.string().nullable(), arch: z.string().nullable(),
-  hostname: z.string().nullable(), cpus: z.int().nullable(), memBytes: z.number().nullable(), enforces: z.array(z.string()),
-  load: nodeLoad.nullable(), running: z.int(), queued: z.int(), maxProcesses: z.int(), connectedAt: timestamp.nullable(), createdAt: timestamp,
+  id: z.string(),
+  name: z.string(),
+  status: z.enum(nodeStatuses),
+  labels: z.record(z.string(), z.string()),
+  lastSeenAt: timestamp.nullable(),
+  version: z.string().nullable(),
+  os: z.string().nullable(),
+  arch: z.string().nullable(),
+  hostname: z.string().nullable(),
+  cpus: z.int().nullable(),
+  memBytes: z.number().nullable(),
+  enforces: z.array(z.string()),
+  load: nodeLoad.nullable(),
+  running: z.int(),
+  queued: z.int(),
+  maxProcesses: z.int(),
+  connectedAt: timestamp.nullable(),
+  createdAt: timestamp,
 });
 export type NodeView = z.infer<typeof nodeView>;
 
-export const patchNodeBody = z.strictObject({ name: nodeName.optional(), labels: labels.optional(), maxProcesses: z.int().min(1).max(100_000).optional() });
-export const listNodesQuery = { selector: z.string().max(4096).optional(), status: z.enum(nodeStatuses).optional() };
+export const patchNodeBody = z.strictObject({
+  name: nodeName.optional(),
+  labels: labels.optional(),
+  maxProcesses: z.int().min(1).max(100_000).optional(),
+});
+export const listNodesQuery = {
+  selector: z.string().max(4096).optional(),
+  status: z.enum(nodeStatuses).optional(),
+};
 
 export const joinTokenBody = z.strictObject({
-  ttlMs: limitMs.default(3_600_000), maxUses: z.int().min(1).max(1_000_000).default(1),
-  nodeName: nodeName.optional(), labels: labels.default({}), allowLabels: z.boolean().default(true), replace: z.boolean().default(false),
+  ttlMs: limitMs.default(3_600_000),
+  maxUses: z.int().min(1).max(1_000_000).default(1),
+  nodeName: nodeName.optional(),
+  labels: labels.default({}),
+  allowLabels: z.boolean().default(true),
+  replace: z.boolean().default(false),
 });
 export type JoinTokenBody = z.infer<typeof joinTokenBody>;
-export const joinTokenView = z.object({ token: z.string().optional(), secretShown: z.boolean().optional(), command: z.string(), expiresAt: timestamp });
+export const joinTokenView = z.object({
+  token: z.string().optional(),
+  secretShown: z.boolean().optional(),
+  command: z.string(),
+  expiresAt: timestamp,
+});
 
 export const enrollBody = z.strictObject({
-  joinToken: z.string().min(1).max(200), name: nodeName,
+  joinToken: z.string().min(1).max(200),
+  name: nodeName,
   /** SHA-256 (hex) of the text of the agent's own key. */
   keyHash: z.string().regex(/^[0-9a-f]{64}$/, "must be the SHA-256 of the key in hex"),
-  labels: labels.default({}), facts: nodeFacts.default({}),
+  labels: labels.default({}),
+  facts: nodeFacts.default({}),
 });
 export type EnrollBody = z.infer<typeof enrollBody>;
 export const enrollAnswer = z.object({ nodeId: z.string(), name: z.string() });

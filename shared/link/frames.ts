@@ -1,7 +1,9 @@
 import * as z from "zod";
 import { nodeFacts, nodeLoad } from "../api/node.ts";
-import { signalNames, streamNames } from "../api/process.ts";
+import { signalNames } from "../signals.ts";
+import { streamNames } from "../streams.ts";
 import { endReasons, processStatuses } from "../process-state.ts";
+import { b64 } from "./b64.ts";
 import { launch } from "./launch.ts";
 import { report } from "./report.ts";
 
@@ -22,10 +24,15 @@ const stream = z.enum(streamNames);
 export const inventoryItem = z.object({ id, status: z.enum(processStatuses), revision: z.number() });
 
 export const hello = z.object({
-  type: z.literal("hello"), protocol: z.int(), version: z.string(),
+  type: z.literal("hello"),
+  protocol: z.int(),
+  version: z.string(),
   /** Random per agent start; the same instance's new socket replaces its old one at once. */
-  instanceId: z.string(), machineId: z.string(), bootId: z.string(),
-  facts: nodeFacts, inventory: z.array(inventoryItem),
+  instanceId: z.string(),
+  machineId: z.string(),
+  bootId: z.string(),
+  facts: nodeFacts,
+  inventory: z.array(inventoryItem),
 });
 export type Hello = z.infer<typeof hello>;
 
@@ -36,27 +43,65 @@ const load = z.object({ type: z.literal("load"), load: nodeLoad });
 const accepted = z.object({ type: z.literal("accepted"), id });
 const reports = z.object({ type: z.literal("reports"), reports: z.array(report).max(1000) });
 /** Bytes [from, to) of a followed stream; `gap` says that [from, to) is no longer kept. `total` is what is written so far. */
-const output = z.object({ type: z.literal("output"), follow: id, from: z.number(), to: z.number(), b64: z.base64().optional(), gap: z.literal(true).optional() });
+const output = z.object({
+  type: z.literal("output"),
+  follow: id,
+  from: z.number(),
+  to: z.number(),
+  b64: b64.optional(),
+  gap: z.literal(true).optional(),
+});
 /** Answers one request: `value` by its kind, or an expected failure by its code. */
 const reply = z.object({
-  type: z.literal("reply"), rid,
+  type: z.literal("reply"),
+  rid,
   value: z.unknown().optional(),
-  error: z.object({ code: z.enum(["not_found", "process_not_running", "conflict", "invalid_request", "pattern_too_slow", "unavailable", "not_supported"]), message: z.string() }).optional(),
+  error: z
+    .object({
+      code: z.enum([
+        "not_found",
+        "process_not_running",
+        "conflict",
+        "invalid_request",
+        "pattern_too_slow",
+        "unavailable",
+        "not_supported",
+      ]),
+      message: z.string(),
+    })
+    .optional(),
 });
 export type Reply = z.infer<typeof reply>;
 
 /** Agent → control plane. */
-export const upFrame = z.discriminatedUnion("type", [hello, goodbye, ping, load, accepted, reports, output, reply]);
+export const upFrame = z.discriminatedUnion("type", [
+  hello,
+  goodbye,
+  ping,
+  load,
+  accepted,
+  reports,
+  output,
+  reply,
+]);
 export type UpFrame = z.infer<typeof upFrame>;
 
-const welcome = z.object({ type: z.literal("welcome"), nodeId: z.string(), nodeName: z.string(), epoch: z.number() });
+const welcome = z.object({
+  type: z.literal("welcome"),
+  nodeId: z.string(),
+  nodeName: z.string(),
+  epoch: z.number(),
+});
 const pong = z.object({ type: z.literal("pong") });
 /** Asks for a ping at once: another agent claims this node, and an answer proves that this one lives. */
 const probe = z.object({ type: z.literal("probe") });
 const start = z.object({ type: z.literal("start"), launch });
 /** Ends a process, or fences one that has not arrived: a later start of this id does nothing and is reported `canceled`. */
 const stop = z.object({ type: z.literal("stop"), id, graceMs: z.number(), reason: z.enum(endReasons) });
-const acknowledge = z.object({ type: z.literal("acknowledge"), acks: z.array(z.object({ id, revision: z.number() })) });
+const acknowledge = z.object({
+  type: z.literal("acknowledge"),
+  acks: z.array(z.object({ id, revision: z.number() })),
+});
 /** Frees what the agent keeps of an ended process. */
 const forget = z.object({ type: z.literal("forget"), ids: z.array(id) });
 /** Streams bytes from `from` on as they are written, at most `windowBytes` ahead of the last `credit`. */
@@ -68,40 +113,100 @@ const abandon = z.object({ type: z.literal("abandon"), rid });
 
 export const requests = {
   /** Bytes: the first `head`, the last `tail`, and/or [from, to); see `readReply`. */
-  read: z.object({ type: z.literal("read"), rid, id, stream, head: z.number().optional(), tail: z.number().optional(), from: z.number().optional(), to: z.number().optional() }),
-  grep: z.object({ type: z.literal("grep"), rid, id, stream, pattern: z.string(), regex: z.boolean(), context: z.number(), from: z.number(), limit: z.number() }),
-  wait: z.object({
-    type: z.literal("wait"), rid, id, waitMs: z.number(), stream,
-    pattern: z.object({ text: z.string(), regex: z.boolean() }).optional(), port: z.number().optional(), anyPort: z.boolean().optional(), quietMs: z.number().optional(),
+  read: z.object({
+    type: z.literal("read"),
+    rid,
+    id,
+    stream,
+    head: z.number().optional(),
+    tail: z.number().optional(),
+    from: z.number().optional(),
+    to: z.number().optional(),
   }),
-  signal: z.object({ type: z.literal("signal"), rid, id, signal: z.enum(signalNames), scope: z.enum(["tree", "leader"]) }),
-  stdin: z.object({ type: z.literal("stdin"), rid, id, b64: z.base64(), eof: z.boolean() }),
+  grep: z.object({
+    type: z.literal("grep"),
+    rid,
+    id,
+    stream,
+    pattern: z.string(),
+    regex: z.boolean(),
+    context: z.number(),
+    from: z.number(),
+    limit: z.number(),
+  }),
+  wait: z.object({
+    type: z.literal("wait"),
+    rid,
+    id,
+    waitMs: z.number(),
+    stream,
+    pattern: z.object({ text: z.string(), regex: z.boolean() }).optional(),
+    port: z.number().optional(),
+    anyPort: z.boolean().optional(),
+    quietMs: z.number().optional(),
+  }),
+  signal: z.object({
+    type: z.literal("signal"),
+    rid,
+    id,
+    signal: z.enum(signalNames),
+    scope: z.enum(["tree", "leader"]),
+  }),
+  stdin: z.object({ type: z.literal("stdin"), rid, id, b64, eof: z.boolean() }),
   extend: z.object({ type: z.literal("extend"), rid, id, timeoutMs: z.number() }),
   ports: z.object({ type: z.literal("ports"), rid, id }),
 } as const;
 
 /** Control plane → agent. */
 export const downFrame = z.discriminatedUnion("type", [
-  welcome, pong, probe, start, stop, acknowledge, forget, follow, unfollow, credit, abandon,
-  requests.read, requests.grep, requests.wait, requests.signal, requests.stdin, requests.extend, requests.ports,
+  welcome,
+  pong,
+  probe,
+  start,
+  stop,
+  acknowledge,
+  forget,
+  follow,
+  unfollow,
+  credit,
+  abandon,
+  requests.read,
+  requests.grep,
+  requests.wait,
+  requests.signal,
+  requests.stdin,
+  requests.extend,
+  requests.ports,
 ]);
 export type DownFrame = z.infer<typeof downFrame>;
-export type RequestFrame = { [K in keyof typeof requests]: z.infer<(typeof requests)[K]> }[keyof typeof requests];
+export type RequestFrame = {
+  [K in keyof typeof requests]: z.infer<(typeof requests)[K]>;
+}[keyof typeof requests];
 
 /** What `read` answers: the parts that were asked for and still exist, in order, without overlap; `gaps` are ranges no longer kept. */
 export const readReply = z.object({
   totalBytes: z.number(),
-  parts: z.array(z.object({ from: z.number(), to: z.number(), b64: z.base64() })),
+  parts: z.array(z.object({ from: z.number(), to: z.number(), b64 })),
   gaps: z.array(z.object({ from: z.number(), to: z.number() })),
 });
 export type ReadReply = z.infer<typeof readReply>;
 const textAt = { from: z.number(), to: z.number(), text: z.string() };
 /** What `grep` answers; `next` is where to go on, equal to `totalBytes` when all was searched. */
-export const grepReply = z.object({ matches: z.array(z.object({ ...textAt, before: z.array(z.string()), after: z.array(z.string()) })), next: z.number(), totalBytes: z.number() });
+export const grepReply = z.object({
+  matches: z.array(z.object({ ...textAt, before: z.array(z.string()), after: z.array(z.string()) })),
+  next: z.number(),
+  totalBytes: z.number(),
+});
 export type GrepReply = z.infer<typeof grepReply>;
 /** What `wait` answers: the first condition that held, or null when the time ran out or the process ended. */
-export const waitReply = z.object({ met: z.enum(["pattern", "port", "quiet"]).nullable(), match: z.object(textAt).optional(), port: z.number().optional() });
+export const waitReply = z.object({
+  met: z.enum(["pattern", "port", "quiet"]).nullable(),
+  match: z.object(textAt).optional(),
+  port: z.number().optional(),
+});
 export type WaitReply = z.infer<typeof waitReply>;
-export const portsReply = z.object({ ports: z.array(z.object({ port: z.number(), pid: z.number(), address: z.string() })) });
+export const portsReply = z.object({
+  ports: z.array(z.object({ port: z.number(), pid: z.number(), address: z.string() })),
+});
 /** What `stdin` answers: how many bytes the pipe took. */
 export const stdinReply = z.object({ writtenBytes: z.number() });

@@ -24,4 +24,11 @@ export const readBytes = 1024 * 1024;
 export const confirmWithinMs = 30_000;
 
 /** Close codes of the agent socket beyond the standard 1000, 1008 (invalid frame) and 1009 (frame too large). */
-export const closeCodes = { unauthorized: 4401, revoked: 4403, superseded: 4408, duplicateAgent: 4409, versionMismatch: 4426, goingAway: 1001 } as const;
+export const closeCodes = {
+  unauthorized: 4401,
+  revoked: 4403,
+  superseded: 4408,
+  duplicateAgent: 4409,
+  versionMismatch: 4426,
+  goingAway: 1001,
+} as const;

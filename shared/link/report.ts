@@ -1,6 +1,7 @@
 import * as z from "zod";
-import { survivor } from "../api/process.ts";
 import { endReasons, processStatuses } from "../process-state.ts";
+import { survivor } from "../survivor.ts";
+import { b64 } from "./b64.ts";
 
 /**
  * What an agent says of one process. A report is complete in itself (never a difference), so the newest
@@ -8,20 +9,31 @@ import { endReasons, processStatuses } from "../process-state.ts";
  * Times are ages (ms before the moment of sending) on the agent's monotonic clock: the control plane turns
  * them into times of its own clock.
  */
-const b64 = z.base64();
 export const snapshot = z.object({
   stream: z.enum(["merged", "stdout", "stderr"]),
   /** The first bytes, and the last bytes (empty where the head holds everything), as base64. */
-  head: b64, tail: b64, totalBytes: z.number(),
+  head: b64,
+  tail: b64,
+  totalBytes: z.number(),
 });
 export type Snapshot = z.infer<typeof snapshot>;
 
 export const report = z.object({
-  id: z.string(), revision: z.number(),
-  status: z.enum(processStatuses), reason: z.enum(endReasons).nullable(), detail: z.string().max(4096).nullable(),
-  exitCode: z.int().nullable(), signal: z.string().max(16).nullable(), pid: z.int().nullable(), cwd: z.string().nullable(),
-  startedAgeMs: z.number().nullable(), exitedAgeMs: z.number().nullable(), durationMs: z.number().nullable(),
-  totalBytes: z.number(), omittedBytes: z.number(), lines: z.number().nullable(),
+  id: z.string(),
+  revision: z.number(),
+  status: z.enum(processStatuses),
+  reason: z.enum(endReasons).nullable(),
+  detail: z.string().max(4096).nullable(),
+  exitCode: z.int().nullable(),
+  signal: z.string().max(16).nullable(),
+  pid: z.int().nullable(),
+  cwd: z.string().nullable(),
+  startedAgeMs: z.number().nullable(),
+  exitedAgeMs: z.number().nullable(),
+  durationMs: z.number().nullable(),
+  totalBytes: z.number(),
+  omittedBytes: z.number(),
+  lines: z.number().nullable(),
   survivors: z.array(survivor).max(1000),
   /** Head and tail, only when they changed since the last report. */
   snapshots: z.array(snapshot).max(2),
