@@ -71,7 +71,7 @@ async function whoWeAre(
   return identity;
 }
 
-function begin({ log }: StartNeeds, { folder, greeting, identity }: Settled): Agent {
+function begin({ config, log }: StartNeeds, { folder, greeting, identity }: Settled): Agent {
   let nodeName = identity.name;
   const engine: Engine = new Supervisor({
     procs: folder.procs,
@@ -79,6 +79,7 @@ function begin({ log }: StartNeeds, { folder, greeting, identity }: Settled): Ag
     generation: folder.generation,
     nodeName: () => nodeName,
     cwd: homeFolder(),
+    cgroup: config.cgroup,
   });
   const onWelcome = (name: string): void => {
     // Renamed on the control plane: kept, so that commands see the name also while it is away.

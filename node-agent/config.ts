@@ -20,6 +20,8 @@ export type AgentConfig = {
   labels: Record<string, string>;
   dataFolder: string;
   maxProcesses: number;
+  /** A cgroup v2 folder that is delegated to the agent; undefined: none. */
+  cgroup: string | undefined;
   /** Whether an orderly stop of the agent ends its processes. */
   stopProcesses: boolean;
   logFormat: LogFormat;
@@ -65,6 +67,7 @@ export function readConfig(argv: string[], env: Environment): AgentConfig | unde
     labels: checked("--label", labels, Object.fromEntries((flags.label ?? []).map(labelPair))),
     dataFolder: resolve(setting(flags["data-dir"], env.DROVER_AGENT_DATA_DIR) ?? defaultDataFolder(env)),
     maxProcesses: checked("--max-processes", processLimit, flags["max-processes"] ?? "256"),
+    cgroup: setting(env.DROVER_CGROUP),
     stopProcesses: flags["stop-processes"] ?? false,
     logFormat: checked(
       "DROVER_LOG",
