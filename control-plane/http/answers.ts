@@ -10,4 +10,3 @@ export const nodeAnswer = nodeView.meta({ ref: "Node" });
 export const problemAnswer = problem.meta({ ref: "Problem" });
 export const processPage = page(processAnswer);
 export const nodePage = page(nodeAnswer);
-export const none = z.undefined();
