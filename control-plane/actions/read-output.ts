@@ -61,7 +61,7 @@ const readView = async (
   view: View,
 ): Promise<Answered> => {
   const answered = await readBytes(needs, row, stream, askOf(view));
-  if (view.view === "range") requireRange(answered, view);
+  if (view.view === "range") requireRange(answered, view, !isGone(row));
   return answered;
 };
 
@@ -83,11 +83,10 @@ const askOf = (view: View): Ask => {
 const rangeEnd = (view: { from: number; to: number | undefined }): number =>
   Math.min(view.to ?? Number.MAX_SAFE_INTEGER, view.from + maxReadBytes);
 
-const requireRange = (answered: Answered, view: Extract<View, { view: "range" }>): void => {
-  const there = answered.source === "whole" || answered.source === "node";
+const requireRange = (answered: Answered, view: Extract<View, { view: "range" }>, open: boolean): void => {
   if (view.from > answered.totalBytes) {
-    // A node that is away may have more than what was reported.
-    if (!there) throw nodeOffline();
+    // A node that is away may have more than what it reported of a running process.
+    if (answered.source === "away" && open) throw nodeOffline();
     throw new DroverError("range_not_satisfiable", `the output has ${answered.totalBytes} bytes so far`, {
       totalBytes: answered.totalBytes,
     });

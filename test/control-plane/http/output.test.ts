@@ -113,6 +113,14 @@ describe("the output of a process", () => {
     });
   });
 
+  it("beyond what is stored is 416 of an ended process whose node is away, and 503 of a running one", async () => {
+    const done = await ended("x".repeat(100_000));
+    const running = await started();
+    node.played.cut();
+    expect(await output(done, "?from=100001")).toMatchObject({ status: 416 });
+    expect(await output(running, "?from=5")).toMatchObject({ status: 503, body: { code: "node_offline" } });
+  });
+
   it("of a running process ends before a code point that is only half written", async () => {
     const id = await started();
     node.played.write(id, Uint8Array.of(0x61, 0xc3));
