@@ -18,7 +18,8 @@ import { verdictOf } from "./verdict.ts";
  *
  * connecting → live → ended → waiting → connecting …, until `close`, or until an end that no later attempt can mend.
  * The wait grows with each attempt, at random up to 250 ms · 2ⁿ and 30 s; every 7.5 s of a live socket take one step
- * back, so that after a stable minute the first attempt comes at once and a flapping line is not hammered.
+ * back, so that after a stable minute the first attempt comes at once and a flapping line is not hammered. A line that
+ * was live a moment ago is not waited for longer than 2 s: the control plane is there, and its starts wait for us.
  */
 export type LinkNeeds = {
   identity: Identity;
@@ -34,6 +35,7 @@ export type LinkNeeds = {
 
 const backoff = { baseMs: 250, maxMs: 30_000 };
 const calmMs = 7500;
+const stepsAfterLive = 3;
 const loadEveryMs = 30_000;
 const sayAgainMs = 60_000;
 
@@ -80,6 +82,7 @@ export class Link {
       const verdict = verdictOf(end);
       if (verdict.next === "stop") return verdict.why;
       attempt = Math.max(0, attempt - Math.floor(liveMs / calmMs));
+      if (liveMs > 0) attempt = Math.min(attempt, stepsAfterLive);
       const waitMs =
         verdict.next === "retry_late"
           ? backoff.maxMs
