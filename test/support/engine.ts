@@ -1,11 +1,13 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { newId } from "#shared/ids.ts";
 import type { Launch } from "#shared/link/launch.ts";
 import type { Report } from "#shared/link/report.ts";
 import { isFinal } from "#shared/process-state.ts";
 import { Supervisor, type SupervisorNeeds } from "../../node-agent/process/supervisor.ts";
+import { temporaryFolder } from "./eventually.ts";
+
+export { eventually, pidsWith, temporaryFolder } from "./eventually.ts";
 
 export const bootId = "test-boot";
 
@@ -15,9 +17,6 @@ export const launchOf = (command: string, more: Partial<Launch> = {}): Launch =>
   timeoutMs: null, idleTimeoutMs: null, idleOn: ["output", "cpu"], graceMs: 5000,
   logBytes: 64 * 1024 * 1024, outputBytes: null, nice: null, keepDescendants: true, ...more,
 });
-
-/** A folder for one test, with a space in its name. */
-export const temporaryFolder = (): string => mkdtempSync(join(tmpdir(), "drover test-"));
 
 /** A supervisor as the link sees it; `acknowledges` plays a control plane that stores every report. */
 export class Bench {
@@ -120,30 +119,6 @@ export class Bench {
   }
 }
 
-/** Pids whose command line or environment holds a text, zombies not counted. */
-export const pidsWith = (text: string): number[] =>
-  readdirSync("/proc").map(Number).filter((pid) => pid > 0 && pid !== process.pid && holds(pid, text));
-
-const holds = (pid: number, text: string): boolean => {
-  try {
-    const state = readFileSync(`/proc/${pid}/stat`, "latin1").replace(/^.*\) /s, "")[0];
-    if (state === "Z") return false;
-    return readFileSync(`/proc/${pid}/cmdline`, "latin1").includes(text) || readFileSync(`/proc/${pid}/environ`, "latin1").includes(text);
-  } catch {
-    // It ended while we looked.
-    return false;
-  }
-};
-
 /** A number no other test uses, to find a test's own sleeps. */
 let marks = process.pid * 1000;
 export const newMark = (): string => `30${marks++}`;
-
-/** Waits until a condition holds that no event announces. */
-export const eventually = async (holds: () => boolean | Promise<boolean>, ms = 10_000): Promise<void> => {
-  const deadline = Date.now() + ms;
-  while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`did not come true in ${ms} ms: ${holds.toString()}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-};

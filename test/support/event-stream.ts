@@ -9,11 +9,9 @@ const isEnd = ({ event }: Heard): boolean => event === "end";
 
 /** Hears the events of a process up to and including the first for which `until` holds; pings are left out. */
 export async function hear(api: Api, id: string, { from, lastEventId, until = isEnd, limitMs = 60_000 }: Listening = {}): Promise<Heard[]> {
-  const leaving = new AbortController();
   const query: Query = from === undefined ? {} : { from };
   const headers: Record<string, string> = lastEventId === undefined ? {} : { "last-event-id": lastEventId };
-  const signal = AbortSignal.any([leaving.signal, AbortSignal.timeout(limitMs)]);
-  const response = await api.fetch(`GET /v1/processes/${id}/events`, { query, headers, signal });
+  const response = await api.fetch(`GET /v1/processes/${id}/events`, { query, headers, signal: AbortSignal.timeout(limitMs) });
   if (response.status !== 200 || response.body === null) throw new Error(`events answered ${response.status}: ${await response.text()}`);
   const heard: Heard[] = [];
   const parser = createParser({
@@ -24,9 +22,8 @@ export async function hear(api: Api, id: string, { from, lastEventId, until = is
   const decoder = new TextDecoder();
   for await (const bytes of response.body) {
     parser.feed(decoder.decode(bytes, { stream: true }));
-    if (!heard.some(until)) continue;
-    leaving.abort();
-    return heard;
+    // Leaving the loop ends the connection.
+    if (heard.some(until)) return heard;
   }
   throw new Error(`the stream ended early, after ${heard.map(({ event }) => event).join(", ")}`);
 }

@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll } from "vitest";
 import type { NodeView } from "#shared/api/node.ts";
 import { Api } from "./api.ts";
 import { Daemon, type Ended } from "./daemon.ts";
-import { eventually, temporaryFolder } from "./engine.ts";
+import { eventually, temporaryFolder } from "./eventually.ts";
 import { testDatabase, type TestDatabase } from "./postgres.ts";
 import { endAllOf } from "./sweep.ts";
 

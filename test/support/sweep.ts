@@ -1,4 +1,4 @@
-import { eventually, pidsWith } from "./engine.ts";
+import { eventually, pidsWith } from "./eventually.ts";
 
 /** Ends everything of a test whose folder stands in its command line or environment, wherever it has got to. */
 export async function endAllOf(folder: string): Promise<void> {
