@@ -1,20 +1,27 @@
 import type { ChildProcess } from "node:child_process";
-import { type FSWatcher, statSync, watch } from "node:fs";
+import { type FSWatcher, watch } from "node:fs";
 import type { SignalName } from "#shared/signals.ts";
 import type { ProcessStatus } from "#shared/process-state.ts";
 import type { Survivor } from "#shared/survivor.ts";
 import type { Report } from "#shared/link/report.ts";
 import { boundOutput, overBound } from "./disk-bound.ts";
-import { type Ending, endingOf, endingWithoutRecord, firstEnd } from "./ending.ts";
-import { type Facts, factsOf, factsOfFinal, storyOf } from "./facts.ts";
-import { type Final, markAcked, writeFinal } from "./final.ts";
+import { endingIn, endingWithoutRecord, firstEnd } from "./ending.ts";
+import { factsOf, storyOf } from "./facts.ts";
 import type { ProcessFolder } from "./folder.ts";
 import { type EndIntent, type Intent, noteIntent } from "./intents.ts";
 import { killTree, type SignalOutcome, signalOne, signalTree } from "./kill.ts";
 import { LimitClock } from "./limit-clock.ts";
 import { isAlive, procEntry, type ProcTable, uptime } from "./proc-table.ts";
 import { pause } from "./pause.ts";
-import { readRecord, rewriteSpec, type RunRecord, type Spec } from "./record.ts";
+import {
+  type Ending,
+  noteAcked,
+  noteFinal,
+  readRecord,
+  rewriteSpec,
+  type RunRecord,
+  type Spec,
+} from "./record.ts";
 import { settled } from "./settle.ts";
 import { SnapshotBook } from "./snapshot-book.ts";
 import { sameSurvivors, survivorsOf } from "./survivors.ts";
@@ -29,9 +36,9 @@ import { TreeKiller } from "./tree-killer.ts";
  *   a tick) only say "look".
  * - settling: the leader is gone and something may live on. The ending waits until the output was quiet for 300 ms, at
  *   most 3 s, or until a kill under way has found nobody left.
- * - ended: `final` is written, then reported until the control plane has stored it. Survivors are still watched.
+ * - ended: reported until the control plane has stored it, then marked so in the record. Survivors are still watched.
  *
- * Order of effects: an intent is on disk before its signal goes out; `final` is on disk before an ending is reported.
+ * Order of effects: an intent is on disk before its signal goes out; an ending is in the record before it is reported.
  */
 export type ChildNeeds = { bootId: string; nextRevision(): number; changed(child: Child): void };
 
@@ -40,6 +47,8 @@ type Phase = "claimed" | "running" | "settling" | "ended";
 const sweepAfterMs = 2000;
 /** A command that lives this long is reported as running; a shorter one only as ended. */
 const shownAfterMs = 25;
+/** A wrapper that has written the ending and stays (somebody stopped it) is waited for this long. */
+const wrapperEndsWithinMs = 1000;
 
 export class Child {
   readonly folder: ProcessFolder;
@@ -56,8 +65,12 @@ export class Child {
   #revision: number;
   #ackedRevision = 0;
   #watcher: FSWatcher | undefined;
-  #restored: Final | undefined;
   #killer: TreeKiller;
+  /** The ending as it was first seen in the record, and when. */
+  #told: Ending | undefined;
+  #toldMs: number | undefined;
+  /** Whether the exit of a wrapper that this agent spawned is still to come. */
+  #awaitsExit = false;
   #life = new AbortController();
   #ended = new AbortController();
 
@@ -118,7 +131,11 @@ export class Child {
     const pid = wrapper.pid;
     if (pid !== undefined) this.tree.wrapper = { pid, startTicks: procEntry(pid)?.startTicks ?? 0 };
     this.limits.begin(uptime());
-    wrapper.once("exit", () => this.look({ wrapperGone: true }));
+    this.#awaitsExit = true;
+    wrapper.once("exit", () => {
+      this.#awaitsExit = false;
+      this.look({ wrapperGone: true });
+    });
     wrapper.unref();
     void pause(shownAfterMs, this.#life.signal).then(() => this.look());
   }
@@ -126,6 +143,8 @@ export class Child {
   /** Takes charge of a wrapper that an earlier agent spawned. */
   adopt(record: RunRecord, intents: Intent[]): void {
     this.#intents = intents;
+    // Where the wrapper is gone its pid may be somebody else's group by now.
+    this.tree.rooted = record.wrapper !== null && isAlive(record.wrapper);
     this.#take(record);
     this.limits.begin(record.startedAt ?? uptime());
     if (intents.length > 0) signalTree(this.tree, "SIGCONT");
@@ -135,18 +154,18 @@ export class Child {
     this.look();
   }
 
-  /** Ends without ever having run, or with a fate that is known by rule. */
-  conclude(ending: Ending, record?: RunRecord): void {
+  /** Ends without ever having run. */
+  conclude(ending: Ending): void {
     if (this.#phase === "ended") return;
-    this.#record = record;
+    this.#write(() => noteFinal(this.folder, this.#spec, ending));
     this.#finish(ending, []);
   }
 
-  /** An ending that an earlier agent wrote. */
-  restore(final: Final): void {
+  /** An ending that an earlier agent saw, or that is known by rule. */
+  restore(record: RunRecord, ending: Ending): void {
+    this.#record = record;
     this.#phase = "ended";
-    this.#ending = final;
-    this.#restored = final;
+    this.#ending = ending;
     this.#ended.abort();
   }
 
@@ -157,16 +176,19 @@ export class Child {
     // Read after the look at the wrapper: an ending written in between is not missed.
     const record = readRecord(this.folder);
     if (record) this.#take(record);
-    if (record?.exit) return this.#leaderExited(this.endingBy(record.exit.code));
-    if (!gone) return;
+    // What comes after the ending was written does not change it.
+    this.#told ??= record && endingIn(record, this.#intents);
+    // Our own wrapper ends in a moment and its exit looks again; until then it would pass for somebody who lives on.
+    if (this.#told && !(this.#awaitsExit && this.#wrapperEnds())) return this.#leaderExited(this.#told);
+    if (this.#told || !gone) return;
     // Nobody waits for the command any more: what is left of it is ended, so that its fate is known to be over.
     if (mayHaveMembers(this.tree)) this.#killer.sweep();
     this.#leaderExited(this.#endingWithoutExit(record));
   }
 
-  /** The ending that goes with the code in the record. */
-  endingBy(code: number): Ending {
-    return endingOf({ code, announced: this.#announced() }, this.#intents);
+  #wrapperEnds(): boolean {
+    this.#toldMs ??= performance.now();
+    return performance.now() - this.#toldMs < wrapperEndsWithinMs;
   }
 
   #take(record: RunRecord): void {
@@ -177,10 +199,6 @@ export class Child {
     if (!news) return;
     this.#phase = "running";
     if (!record.exit) this.#changed();
-  }
-
-  #announced(): boolean {
-    return (statSync(this.folder.why, { throwIfNoEntry: false })?.size ?? 0) > 0;
   }
 
   #endingWithoutExit(record: RunRecord | undefined): Ending {
@@ -226,42 +244,18 @@ export class Child {
     this.#ending = ending;
     this.#survivors = survivors;
     this.#revision = this.#needs.nextRevision();
-    this.#writeFinal();
     this.#ended.abort();
     this.#needs.changed(this);
   }
 
-  #writeFinal(): void {
-    if (!this.#ending) return;
+  /** With a full disk what cannot be written is said again after a restart. */
+  #write(note: () => void): void {
     try {
-      writeFinal(this.folder, this.#final(this.#ending));
+      note();
     } catch (error) {
-      // With a full disk the record itself holds the ending; it is read again after a restart.
-      if (
-        (error as NodeJS.ErrnoException).code !== "ENOSPC" &&
-        (error as NodeJS.ErrnoException).code !== "ENOENT"
-      )
-        throw error;
+      const { code } = error as NodeJS.ErrnoException;
+      if (code !== "ENOSPC" && code !== "ENOENT") throw error;
     }
-  }
-
-  #final(ending: Ending): Final {
-    const { status, reason, detail, exitCode, signal } = ending;
-    const output = { output: this.#spec.output, omittedBytes: this.snapshots.omittedBytes() };
-    return {
-      ...this.#facts(),
-      ...output,
-      revision: this.#revision,
-      status,
-      reason,
-      detail,
-      exitCode,
-      signal,
-    };
-  }
-
-  #facts(): Facts {
-    return this.#restored ? factsOfFinal(this.#restored) : factsOf(this.#spec, this.#record);
   }
 
   #changed(): void {
@@ -276,7 +270,7 @@ export class Child {
       id: this.id,
       revision: this.#revision,
       status: this.status,
-      ...storyOf(this.#facts(), this.#ending, this.#needs.bootId),
+      ...storyOf(factsOf(this.#spec, this.#record), this.#ending, this.#needs.bootId),
       ...output,
       survivors: this.#survivors,
     };
@@ -285,12 +279,7 @@ export class Child {
   acknowledged(revision: number): void {
     this.#ackedRevision = Math.max(this.#ackedRevision, revision);
     this.snapshots.acknowledged(revision);
-    if (!this.done) return;
-    try {
-      markAcked(this.folder);
-    } catch {
-      // Not there to be renamed (full disk, or forgotten meanwhile): after a restart it is reported once more.
-    }
+    if (this.done) this.#write(() => noteAcked(this.folder));
   }
 
   /** Says again what is known, as to a control plane that forgot. */
@@ -305,7 +294,7 @@ export class Child {
     // An ending that is already in the record is not turned into another one.
     this.look();
     if (!this.lives) return;
-    if (!firstEnd(this.#intents)) {
+    if (!this.#told && !firstEnd(this.#intents)) {
       this.#note({ kind: "end", ...intent });
       if (this.#phase !== "ended") this.#changed();
     }
@@ -367,7 +356,6 @@ export class Child {
     if (sameSurvivors(now, this.#survivors)) return;
     this.#survivors = now;
     this.#changed();
-    this.#writeFinal();
   }
 
   /** Output grew and head and tail were not reported for a while. */

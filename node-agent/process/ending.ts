@@ -1,16 +1,8 @@
 import { constants } from "node:os";
 import { signalNames } from "#shared/signals.ts";
-import type { EndReason, FinalStatus } from "#shared/process-state.ts";
+import type { EndReason } from "#shared/process-state.ts";
 import type { EndIntent, Intent } from "./intents.ts";
-
-/** How a process ended, as it is reported. */
-export type Ending = {
-  status: FinalStatus;
-  reason: EndReason | null;
-  detail: string | null;
-  exitCode: number | null;
-  signal: string | null;
-};
+import type { Ending, RunRecord } from "./record.ts";
 
 /** By number; of two names for one number (ABRT and IOT) the one the API knows. */
 const signalName = new Map(signalNames.map((name) => [constants.signals[`SIG${name}`], name]));
@@ -92,3 +84,9 @@ export const failed = (reason: EndReason, detail: string): Ending => ({
   exitCode: null,
   signal: null,
 });
+
+/** The ending that a record holds; undefined while it holds none. */
+export const endingIn = (record: RunRecord, intents: Intent[]): Ending | undefined => {
+  if (record.final) return record.final;
+  return record.exit ? endingOf({ code: record.exit.code, announced: record.announced }, intents) : undefined;
+};

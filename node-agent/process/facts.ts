@@ -1,10 +1,8 @@
 import type { Report } from "#shared/link/report.ts";
-import type { Ending } from "./ending.ts";
-import type { Final } from "./final.ts";
 import { uptime } from "./proc-table.ts";
-import type { RunRecord, Spec } from "./record.ts";
+import type { Ending, RunRecord, Spec } from "./record.ts";
 
-/** What is known of one process: from its record, or from the ending an earlier agent wrote. Seconds since boot for times. */
+/** What is known of one process from its record; times in seconds since boot. */
 export type Facts = {
   bootId: string;
   pid: number | null;
@@ -19,14 +17,6 @@ export const factsOf = (spec: Spec, record: RunRecord | undefined): Facts => ({
   cwd: spec.cwd,
   startedAt: record?.startedAt ?? null,
   exitedAt: record?.exit?.at ?? null,
-});
-
-export const factsOfFinal = ({ bootId, pid, cwd, startedAt, exitedAt }: Final): Facts => ({
-  bootId,
-  pid,
-  cwd: cwd ?? "",
-  startedAt,
-  exitedAt,
 });
 
 /** The part of a report that says when and how; ages are unknown where seconds since boot belong to another boot. */

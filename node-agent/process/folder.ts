@@ -5,44 +5,37 @@ import type { StreamName } from "#shared/streams.ts";
 /**
  * The folder of one process, `<data>/procs/<id>/`. Creating it is the claim that makes a start happen once.
  *
- *   run    spec line by the agent, then lines by the wrapper, in place over padding (see record.ts)
- *   go     the launch script (see launch.ts); cmd: a command text too long for an argument
- *   out    stdout, or both when merged; err: stderr when split; appended by the command itself
- *   gap    ranges of out or err that are no longer kept
- *   in     stdin: a file with the text, or a FIFO
- *   why    what the wrapper's shell says, which is how a death by signal is told from an exit code
- *   intent kill intents and sent signals, a line each, written before the signal
- *   final  the ending, renamed to final.acked once the control plane has stored it
+ *   run     the launch script and the run record in one (see record.ts)
+ *   out     stdout, or both when merged; err: stderr when split; appended by the command itself
+ *   *.gap   which bytes of out or err are no longer kept
+ *   in      stdin: a file with the text, or a FIFO
+ *   cmd     a command text too long for an argument
+ *   intent  kill intents and sent signals, a line each, written before the signal
  */
 export type ProcessFolder = {
   id: string;
   path: string;
   run: string;
-  go: string;
   cmd: string;
   in: string;
-  why: string;
   intent: string;
-  final: string;
-  acked: string;
 };
+
+/** Whether a name can be a process's id, and so a path. */
+export const isProcessId = (name: string): boolean => /^[a-z]+_[0-9a-z]+$/.test(name);
 
 /** The paths of a process's folder below `<data>/procs`. The id is checked before it becomes a path. */
 export const processFolder = (procs: string, id: string): ProcessFolder => {
-  if (!/^[a-z]+_[0-9a-z]+$/.test(id)) throw new Error(`not an id: ${JSON.stringify(id)}`);
+  if (!isProcessId(id)) throw new Error(`not an id: ${JSON.stringify(id)}`);
   const path = join(procs, id);
   const at = (name: string) => join(path, name);
   return {
     id,
     path,
     run: at("run"),
-    go: at("go"),
     cmd: at("cmd"),
     in: at("in"),
-    why: at("why"),
     intent: at("intent"),
-    final: at("final"),
-    acked: at("final.acked"),
   };
 };
 

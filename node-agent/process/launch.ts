@@ -12,25 +12,27 @@ import { createRecord, type Spec } from "./record.ts";
  *
  * The agent writes a launch script and runs it with /bin/sh in a session of its own. That shell is the wrapper: the parent
  * that matters. It has stdout (1) and the command's stderr (4) open on files, the run record on 3, and its own stderr (2)
- * on the file `why`. It writes who it is, forks the command's process, waits for it and writes the ending.
+ * on the record too. It writes who it is, forks the command's process, waits for it and writes the ending. Its lines begin
+ * with the process's id, which no text of a command can hold.
  *
  * - The wrapper traps signals with a handler, not with '': a handler is reset in the child, so the command starts with
  *   default signals while the wrapper outlives signals to its group.
  * - The command's process closes 3 and makes itself a better victim for the kernel's memory killer than the agent.
  * - A shell announces the death of a foreground process by signal on its own stderr (KILL, TERM, HUP, SEGV, USR1 …;
- *   not INT and PIPE), but says nothing of `exit 137`. So `why` is empty exactly when a code above 128 is a code.
- * - The ending is one write of one line.
+ *   not INT and PIPE), but says nothing of `exit 137`. So the record holds an announcement exactly when a code above 128
+ *   stands for a signal.
+ * - The ending is one write of one line. The script ends with `exit`: what follows in its file is the record.
  */
-const opening = `trap : HUP INT QUIT TERM USR1 USR2 PIPE ALRM XCPU XFSZ VTALRM PROF
+const opening = (id: string) => `trap : HUP INT QUIT TERM USR1 USR2 PIPE ALRM XCPU XFSZ VTALRM PROF
 read -r _drover_u _drover_s </proc/uptime; read -r _drover_s </proc/self/stat
-echo "start $_drover_u $_drover_s" >&3
+echo "${id} start $_drover_u $_drover_s" >&3
 `;
-const closing = (pipe: boolean) => `_drover_c=$?
+const closing = (id: string, pipe: boolean) => `_drover_c=$?
 ${pipe ? "{ kill $_drover_k; wait $_drover_k; } 2>/dev/null\n" : ""}read -r _drover_u _drover_s </proc/uptime
-times >&3
-echo "exit $_drover_c $_drover_u end" >&3
+echo "${id} exit $_drover_c $_drover_u end" >&3
+exit
 `;
-const asLeader = `read -r _drover_s </proc/self/stat; echo "leader $_drover_s" >&3
+const asLeader = (id: string) => `read -r _drover_s </proc/self/stat; echo "${id} leader $_drover_s" >&3
 exec 2>&4 3>&- 4>&-
 { echo 500 >/proc/self/oom_score_adj; } 2>/dev/null
 `;
@@ -43,14 +45,16 @@ type Surroundings = { path: string; cgroup: string | null };
 
 /** The script that becomes the wrapper. */
 export const launchScript = (launch: Launch, folder: ProcessFolder, around: Surroundings): string => {
+  const { id } = launch;
   const pipe = launch.stdin === "pipe";
   const input = shellQuote(folder.in);
-  return `${opening}${pipe ? keeper(input) : ""}(\n${pipe ? `exec <${input}\n` : ""}${joinCgroup(around.cgroup)}${asLeader}${execLine(launch, folder, around.path)}\n)\n${closing(pipe)}`;
+  const leader = `${pipe ? `exec <${input}\n` : ""}${joinCgroup(around.cgroup)}${asLeader(id)}${execLine(launch, folder, around.path)}`;
+  return `${opening(id)}${pipe ? keeper(id, input) : ""}(\n${leader}\n)\n${closing(id, pipe)}`;
 };
 
-const keeper = (input: string): string => `${programPath("mkfifo")} -m 600 ${input}
+const keeper = (id: string, input: string): string => `${programPath("mkfifo")} -m 600 ${input}
 ${programPath("sleep")} 2147483647 >${input} 3>&- 4>&- 2>/dev/null &
-_drover_k=$!; echo "keeper $_drover_k" >&3
+_drover_k=$!; echo "${id} keeper $_drover_k" >&3
 `;
 
 const execLine = (launch: Launch, folder: ProcessFolder, path: string): string => {
@@ -83,18 +87,16 @@ export const launchWrapper = (
     if (launch.command !== null && launch.command.length > longestArgument)
       writeFileSync(folder.cmd, launch.command, { mode: 0o600 });
     if (typeof launch.stdin === "object") writeFileSync(folder.in, launch.stdin.text, { mode: 0o600 });
-    writeFileSync(folder.go, launchScript(launch, folder, how), { mode: 0o600 });
-    const record = opened(createRecord(folder, how.spec));
+    const record = opened(createRecord(folder, how.spec, launchScript(launch, folder, how)));
     const append = (path: string) => opened(openSync(path, "a", 0o600));
     const out = append(streamPath(folder, "merged"));
     const err = launch.output === "split" ? append(streamPath(folder, "stderr")) : out;
     const input = typeof launch.stdin === "object" ? opened(openSync(folder.in, "r")) : "ignore";
-    const stdio = [input, out, append(folder.why), record, err] as const;
-    return spawn(how.shell, [folder.go], {
+    return spawn(how.shell, [folder.run], {
       cwd: how.spec.cwd,
       env: how.env,
       detached: true,
-      stdio: [...stdio],
+      stdio: [input, out, record, record, err],
     });
   } finally {
     for (const fd of fds) closeSync(fd);

@@ -1,5 +1,6 @@
 import { statSync, statfsSync } from "node:fs";
-import { type Ending, failed } from "./ending.ts";
+import { failed } from "./ending.ts";
+import type { Ending } from "./record.ts";
 
 /**
  * What has to hold before a command is spawned, and how a refusal is said. The system's own words for a folder that is

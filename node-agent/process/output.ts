@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import type { StreamName } from "#shared/streams.ts";
 import { snapshotBytes } from "#shared/link/limits.ts";
@@ -14,12 +14,9 @@ export type Gap = { from: number; to: number; shift: number };
 export const noGap: Gap = { from: 0, to: 0, shift: 0 };
 
 export const readGap = (folder: ProcessFolder, stream: StreamName): Gap => {
-  try {
-    return JSON.parse(readFileSync(gapPath(folder, stream), "utf8")) as Gap;
-  } catch {
-    // No gap file: everything is kept.
-    return noGap;
-  }
+  const path = gapPath(folder, stream);
+  // Looked for first: there is rarely one, and a failed read costs a stack trace.
+  return existsSync(path) ? (JSON.parse(readFileSync(path, "utf8")) as Gap) : noGap;
 };
 
 /** How many bytes were written to the stream so far. */

@@ -1,19 +1,22 @@
 import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 import * as z from "zod";
+import { endReasons, finalStatuses } from "#shared/process-state.ts";
 import type { ProcessFolder } from "./folder.ts";
 
 /**
- * The run record: what is known of a process whatever becomes of the agent.
+ * The run record, the file `run`: what is known of a process whatever becomes of the agent. It is one file, since creating
+ * files is what a start costs most, and it is written in place over padding with a shell's builtins only, so that an
+ * ending can be written on a full disk.
  *
- * The agent writes the spec line and pads the file with spaces; the wrapper then writes its lines in place over the
- * padding, with builtins only, so that an ending can be written on a full disk:
- *
- *   {"id":…}                     the spec, by the agent
- *   start <uptime> <stat line>   the wrapper is there: seconds since boot, its own /proc/self/stat
- *   keeper <pid>                 the process that holds the write end of an open stdin
- *   leader <stat line>           the command's own process, just before it becomes the command
- *   <times>                      CPU time of shell and children, two lines of the `times` builtin
- *   exit <code> <uptime> end     the ending; it counts only with the last word
+ *   #<n> {"id":…}                the spec, by the agent; to the shell a comment. The record begins at byte n
+ *   trap … exit                  the script that becomes the wrapper (see launch.ts)
+ *   <id> start <uptime> <stat>   the wrapper is there: seconds since boot, its own /proc/self/stat
+ *   <id> keeper <pid>            the process that holds the write end of an open stdin
+ *   <id> leader <stat>           the command's own process, just before it becomes the command
+ *   Killed, …                    the wrapper's own stderr: the announcement of a death by signal
+ *   <id> exit <code> <uptime> end  the ending; it counts only with the last word
+ *   <id> final {"status":…}      an ending that no wrapper wrote, by the agent
+ *   <id> acked                   the control plane has stored the ending, by the agent
  */
 const spec = z.object({
   id: z.string(),
@@ -22,8 +25,6 @@ const spec = z.object({
   cwd: z.string(),
   output: z.enum(["merged", "split"]),
   stdin: z.enum(["none", "pipe", "text"]),
-  /** Seconds since boot when the start was taken. */
-  claimedAt: z.number(),
   timeoutMs: z.number().nullable(),
   idleTimeoutMs: z.number().nullable(),
   idleOn: z.array(z.enum(["output", "cpu"])),
@@ -34,6 +35,16 @@ const spec = z.object({
 });
 export type Spec = z.infer<typeof spec>;
 
+const ending = z.object({
+  status: z.enum(finalStatuses),
+  reason: z.enum(endReasons).nullable(),
+  detail: z.string().nullable(),
+  exitCode: z.number().nullable(),
+  signal: z.string().nullable(),
+});
+/** How a process ended, as it is reported. */
+export type Ending = z.infer<typeof ending>;
+
 /** A pid with the moment it was born, so that a later process with the same pid is not mistaken for it. */
 export type Identity = { pid: number; startTicks: number };
 
@@ -43,63 +54,97 @@ export type RunRecord = {
   startedAt: number | null;
   keeperPid: number | null;
   leader: Identity | null;
+  /** Whether the wrapper's shell said anything after the command began: it does so of a death by signal. */
+  announced: boolean;
   exit: { code: number; at: number } | null;
+  final: Ending | null;
+  acked: boolean;
 };
 
 const paddingBytes = 2048;
 /** Room behind the spec, so that a limit can be changed in place. */
 const specRoom = 64;
+const offsetDigits = 8;
 
-/** Writes the spec line and the padding; returns the descriptor whose offset is where the wrapper goes on. */
-export const createRecord = (folder: ProcessFolder, content: Spec): number => {
+/** Writes the spec, the script and the padding; returns the descriptor whose offset is where the wrapper goes on. */
+export const createRecord = (folder: ProcessFolder, content: Spec, script: string): number => {
+  const rest = ` ${JSON.stringify(content)}${" ".repeat(specRoom)}\n${script}`;
+  const begins = 1 + offsetDigits + Buffer.byteLength(rest);
+  const text = Buffer.from(
+    `#${String(begins).padStart(offsetDigits, "0")}${rest}${" ".repeat(paddingBytes)}`,
+  );
   const fd = openSync(folder.run, "wx+", 0o600);
-  const line = Buffer.from(`${JSON.stringify(content)}${" ".repeat(specRoom)}\n`);
-  writeSync(fd, line);
+  writeSync(fd, text.subarray(0, begins));
   // A write with a position leaves the descriptor's offset, which the wrapper inherits, where it is.
-  writeSync(fd, Buffer.alloc(paddingBytes, " "), 0, paddingBytes, line.length);
+  writeSync(fd, text, begins, paddingBytes, begins);
   return fd;
 };
 
-/** Replaces the spec line of a record (a limit was changed) if it fits where the old one was. */
+/** Replaces the spec of a record (a limit was changed) if it fits where the old one was. */
 export const rewriteSpec = (folder: ProcessFolder, content: Spec): void => {
-  const old = readFileSync(folder.run).indexOf("\n");
-  const line = Buffer.alloc(old, " ");
-  if (line.write(JSON.stringify(content)) !== Buffer.byteLength(JSON.stringify(content)))
-    throw new Error("the spec has no room for this change");
+  const from = 1 + offsetDigits + 1;
+  const room = readFileSync(folder.run).indexOf("\n") - from;
+  const text = Buffer.from(JSON.stringify(content));
+  if (text.length > room) throw new Error("the spec has no room for this change");
+  writeAt(folder, from, Buffer.concat([text, Buffer.alloc(room - text.length, " ")]));
+};
+
+/** Writes an ending that no wrapper wrote. */
+export const noteFinal = (folder: ProcessFolder, content: Spec, final: Ending): void => {
+  if (readRecord(folder) === undefined) closeSync(createRecord(folder, content, "exit\n"));
+  append(folder, `${folder.id} final ${JSON.stringify(final)}\n`);
+};
+
+/** Writes that the control plane has stored the ending. */
+export const noteAcked = (folder: ProcessFolder): void => append(folder, `${folder.id} acked\n`);
+
+/** Puts a line behind the last one; only once no wrapper writes any more. */
+const append = (folder: ProcessFolder, line: string): void => {
+  const text = readFileSync(folder.run);
+  const begins = beginning(text);
+  const last = text.lastIndexOf("\n");
+  writeAt(folder, Math.max(begins, last + 1), Buffer.from(line));
+};
+
+const writeAt = (folder: ProcessFolder, position: number, bytes: Buffer): void => {
   const fd = openSync(folder.run, "r+");
   try {
-    writeSync(fd, line, 0, old, 0);
+    writeSync(fd, bytes, 0, bytes.length, position);
   } finally {
     closeSync(fd);
   }
 };
 
+const beginning = (text: Buffer): number => Number(text.toString("latin1", 1, 1 + offsetDigits));
+
 export const readRecord = (folder: ProcessFolder): RunRecord | undefined => {
-  let text: string;
+  let text: Buffer;
   try {
-    text = readFileSync(folder.run, "latin1");
+    text = readFileSync(folder.run);
   } catch {
     // No record: the start was claimed and nothing more.
     return undefined;
   }
-  const [first = "", ...lines] = text.split("\n");
-  const parsed = parseSpec(first);
-  return (
-    parsed &&
-    lines.reduce(withLine, {
-      spec: parsed,
-      wrapper: null,
-      startedAt: null,
-      keeperPid: null,
-      leader: null,
-      exit: null,
-    })
-  );
+  const parsed = parseSpec(text);
+  if (!parsed) return undefined;
+  const lines = text.toString("utf8", beginning(text)).split("\n");
+  return lines.reduce(withLine, { ...nothingYet, spec: parsed });
 };
 
-const parseSpec = (line: string): Spec | undefined => {
+const nothingYet: Omit<RunRecord, "spec"> = {
+  wrapper: null,
+  startedAt: null,
+  keeperPid: null,
+  leader: null,
+  announced: false,
+  exit: null,
+  final: null,
+  acked: false,
+};
+
+const parseSpec = (text: Buffer): Spec | undefined => {
   try {
-    return spec.parse(JSON.parse(Buffer.from(line, "latin1").toString("utf8")));
+    return spec.parse(JSON.parse(text.toString("utf8", 1 + offsetDigits, text.indexOf("\n"))));
   } catch {
     // Half a line: the agent ended while it wrote the record, so nothing was started.
     return undefined;
@@ -107,14 +152,26 @@ const parseSpec = (line: string): Spec | undefined => {
 };
 
 const withLine = (record: RunRecord, line: string): RunRecord => {
-  const [word, ...rest] = line.split(" ");
+  const [id, word, ...rest] = line.split(" ");
+  if (id !== record.spec.id)
+    return record.leader && line.trim() !== "" ? { ...record, announced: true } : record;
   if (word === "start")
     return { ...record, startedAt: Number(rest[0]), wrapper: identityOf(rest.slice(1).join(" ")) };
   if (word === "leader") return { ...record, leader: identityOf(rest.join(" ")) };
   if (word === "keeper") return { ...record, keeperPid: Number(rest[0]) };
   if (word === "exit" && rest[2] === "end")
     return { ...record, exit: { code: Number(rest[0]), at: Number(rest[1]) } };
-  return record;
+  if (word === "final") return { ...record, final: parseFinal(rest.join(" ")) };
+  return word === "acked" ? { ...record, acked: true } : record;
+};
+
+const parseFinal = (text: string): Ending | null => {
+  try {
+    return ending.parse(JSON.parse(text));
+  } catch {
+    // Half a line: the agent ended while it wrote.
+    return null;
+  }
 };
 
 /** Pid (field 1) and start ticks (field 22) of a /proc stat line; the name in parentheses may hold anything. */

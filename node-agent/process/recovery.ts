@@ -1,9 +1,8 @@
 import { readdirSync, rmSync } from "node:fs";
-import { canceled, firstEnd, rebooted } from "./ending.ts";
+import { canceled, endingIn, firstEnd, rebooted } from "./ending.ts";
 import { knownCgroup } from "./cgroup.ts";
 import { Child, type ChildNeeds } from "./child.ts";
-import { type Final, readFinal } from "./final.ts";
-import { type ProcessFolder, processFolder } from "./folder.ts";
+import { isProcessId, type ProcessFolder, processFolder } from "./folder.ts";
 import { readIntents } from "./intents.ts";
 import { type ProcTable, scanProcs, tagOf } from "./proc-table.ts";
 import { readRecord, type RunRecord, type Spec } from "./record.ts";
@@ -11,12 +10,11 @@ import { readRecord, type RunRecord, type Spec } from "./record.ts";
 /**
  * What an agent that starts finds of an earlier one. Folder by folder, the first that holds:
  *
- *   final.acked                     over and stored: left for reading
- *   final                           ended: reported again
+ *   acked                           over and stored: left for reading
+ *   an ending (exit or final)       ended, maybe while no agent watched: reported (again)
  *   no record or no wrapper line,
  *     nobody carries its tag        never started: the claim is given up, so that the start may come again
  *     somebody carries it           the wrapper is just beginning: adopted
- *   a whole `exit` line             ended while no agent watched
  *   another boot id                 lost: node_rebooted
  *   the wrapper lives               adopted; its limits go on from the record's own times
  *   the wrapper is gone             its members are swept; ended by the kill intent, else lost: wrapper_killed
@@ -24,37 +22,35 @@ import { readRecord, type RunRecord, type Spec } from "./record.ts";
 export const recover = (procs: string, needs: ChildNeeds, cgroup: string | undefined): Child[] => {
   const table = scanProcs();
   return readdirSync(procs)
-    .filter((name) => /^[a-z]+_[0-9a-z]+$/.test(name))
+    .filter(isProcessId)
     .flatMap((id) => recoverOne(processFolder(procs, id), needs, { table, cgroup }) ?? []);
 };
 
-const recoverOne = (
-  folder: ProcessFolder,
-  needs: ChildNeeds,
-  world: { table: ProcTable; cgroup: string | undefined },
-): Child | undefined => {
-  const final = readFinal(folder);
-  if (final) return final.acked ? undefined : fromFinal(folder, final.ending, needs);
+type World = { table: ProcTable; cgroup: string | undefined };
+
+const recoverOne = (folder: ProcessFolder, needs: ChildNeeds, world: World): Child | undefined => {
   const record = readRecord(folder);
+  if (record?.acked) return undefined;
   // Before its first line the wrapper is the only process that carries the tag.
   const wrapper =
     record?.wrapper ?? world.table.entries.find((entry) => tagOf(entry.pid) === folder.id) ?? null;
-  if (!record || !wrapper) return giveUp(folder, record, needs);
+  if (!record || (!record.final && !wrapper)) return giveUp(folder, record, needs);
   const child = new Child(folder, record.spec, needs);
   child.tree.cgroup = knownCgroup(world.cgroup, folder.id);
-  resume(child, { ...record, wrapper: { pid: wrapper.pid, startTicks: wrapper.startTicks } }, needs.bootId);
+  resume(
+    child,
+    { ...record, wrapper: wrapper && { pid: wrapper.pid, startTicks: wrapper.startTicks } },
+    needs.bootId,
+  );
   return child;
 };
 
-/** An ending as an earlier agent wrote it, to be reported (again). */
-export const fromFinal = (folder: ProcessFolder, final: Final, needs: ChildNeeds): Child => {
-  const child = new Child(
-    folder,
-    specOf(folder.id, { bootId: final.bootId, cwd: final.cwd ?? "", output: final.output }),
-    needs,
-  );
-  child.restore(final);
-  child.watchSurvivors();
+/** A process that ended and was stored, to be looked at or reported once more. */
+export const recall = (folder: ProcessFolder, needs: ChildNeeds): Child | undefined => {
+  const record = readRecord(folder);
+  if (!record) return undefined;
+  const child = new Child(folder, record.spec, needs);
+  resume(child, record, needs.bootId);
   return child;
 };
 
@@ -74,8 +70,11 @@ const giveUp = (
 
 const resume = (child: Child, record: RunRecord, bootId: string): void => {
   const intents = readIntents(child.folder);
-  if (record.spec.bootId === bootId) return child.adopt(record, intents);
-  child.conclude(record.exit ? child.endingBy(record.exit.code) : rebooted, record);
+  const ending = endingIn(record, intents);
+  const sameBoot = record.spec.bootId === bootId;
+  if (ending && !(record.exit && sameBoot)) return child.restore(record, ending);
+  if (sameBoot) return child.adopt(record, intents);
+  child.restore(record, rebooted);
 };
 
 /** The least that is known of a process whose launch is not here. */
@@ -86,7 +85,6 @@ export const specOf = (id: string, known: Partial<Spec>): Spec => ({
   cwd: known.cwd ?? "",
   output: known.output ?? "merged",
   stdin: "none",
-  claimedAt: 0,
   timeoutMs: null,
   idleTimeoutMs: null,
   idleOn: ["output", "cpu"],

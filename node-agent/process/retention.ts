@@ -1,12 +1,14 @@
 import { readdirSync, rmSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { isProcessId, processFolder } from "./folder.ts";
+import { readRecord } from "./record.ts";
 
 /** Removes folders whose ending was stored more than `keepMs` ago. */
 export const reap = (procs: string, keepMs: number): void => {
   const before = Date.now() - keepMs;
-  for (const name of readdirSync(procs)) {
-    const path = join(procs, name);
-    const acked = statSync(join(path, "final.acked"), { throwIfNoEntry: false });
-    if (acked && acked.mtimeMs < before) rmSync(path, { recursive: true, force: true });
+  for (const id of readdirSync(procs).filter(isProcessId)) {
+    const folder = processFolder(procs, id);
+    const run = statSync(folder.run, { throwIfNoEntry: false });
+    if (!run || run.mtimeMs >= before) continue;
+    if (readRecord(folder)?.acked) rmSync(folder.path, { recursive: true, force: true });
   }
 };

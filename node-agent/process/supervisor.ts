@@ -15,19 +15,17 @@ import type {
 } from "../engine.ts";
 import { newCgroup, removeCgroup } from "./cgroup.ts";
 import { Child, type ChildNeeds } from "./child.ts";
-import { canceled, type Ending } from "./ending.ts";
+import { canceled } from "./ending.ts";
 import { baseEnvironment, commandEnvironment } from "./environment.ts";
-import { readFinal } from "./final.ts";
 import { hasStream, type ProcessFolder, processFolder } from "./folder.ts";
 import { FileFollower } from "./follower.ts";
 import { dropEnds, noteIntent } from "./intents.ts";
 import { launchWrapper } from "./launch.ts";
 import { cwdRefusal, diskRefusal, spawnRefusal } from "./launching.ts";
 import { listeningPorts } from "./ports.ts";
-import { uptime } from "./proc-table.ts";
 import { answerRead } from "./reading.ts";
-import type { Spec } from "./record.ts";
-import { fromFinal, recover, specOf } from "./recovery.ts";
+import type { Ending, Spec } from "./record.ts";
+import { recall, recover, specOf } from "./recovery.ts";
 import { reap } from "./retention.ts";
 import { grep } from "./search.ts";
 import { Stdin } from "./stdin.ts";
@@ -130,11 +128,8 @@ export class Supervisor implements Engine {
   #known(id: string): Child | undefined {
     const child = this.#children.get(id);
     if (child) return child;
-    const folder = processFolder(this.#needs.procs, id);
-    const final = readFinal(folder);
-    if (!final) return undefined;
-    const ended = fromFinal(folder, final.ending, this.#childNeeds);
-    this.#keep(ended);
+    const ended = recall(processFolder(this.#needs.procs, id), this.#childNeeds);
+    if (ended) this.#keep(ended);
     return ended;
   }
 
@@ -160,7 +155,6 @@ export class Supervisor implements Engine {
       cwd,
       output,
       stdin,
-      claimedAt: uptime(),
       timeoutMs,
       idleTimeoutMs,
       idleOn,

@@ -26,7 +26,7 @@ describe("an agent that starts again", () => {
     const id = bench.start("sleep 0.3; echo done; kill -9 $$");
     const before = await bench.running(id);
     await bench.supervisor.close({ stopProcesses: false });
-    await eventually(() => readFileSync(join(bench.dir, "procs", id, "run"), "latin1").includes(" end"));
+    await eventually(() => readFileSync(join(bench.dir, "procs", id, "run"), "latin1").includes(" end\n"));
     await bench.restart();
     const ended = await bench.final(id);
     expect(ended).toMatchObject({ status: "exited", signal: "KILL", exitCode: null, totalBytes: 5 });
@@ -61,7 +61,7 @@ describe("an agent that starts again", () => {
     await bench.running(id);
     await eventually(() => pidsWith(`sleep\0${mark}`).length === 2);
     await bench.supervisor.close({ stopProcesses: false });
-    for (const pid of pidsWith(join(id, "go"))) process.kill(pid, "SIGKILL");
+    for (const pid of pidsWith(join(id, "run"))) process.kill(pid, "SIGKILL");
     await bench.restart();
     expect(await bench.final(id)).toMatchObject({
       status: "lost",
@@ -77,7 +77,7 @@ describe("an agent that starts again", () => {
     const mark = newMark();
     const id = bench.start(`sleep ${mark}`);
     await bench.running(id);
-    for (const pid of pidsWith(join(id, "go"))) process.kill(pid, "SIGKILL");
+    for (const pid of pidsWith(join(id, "run"))) process.kill(pid, "SIGKILL");
     expect(await bench.final(id)).toMatchObject({ status: "lost", reason: "wrapper_killed" });
     expect(pidsWith(mark)).toEqual([]);
   });
@@ -88,7 +88,7 @@ describe("an agent that starts again", () => {
     const ended = bench.start("sleep 0.1; exit 3");
     await bench.running(running);
     await bench.supervisor.close({ stopProcesses: false });
-    await eventually(() => readFileSync(join(bench.dir, "procs", ended, "run"), "latin1").includes(" end"));
+    await eventually(() => readFileSync(join(bench.dir, "procs", ended, "run"), "latin1").includes(" end\n"));
     await bench.restart({ bootId: "another boot" });
     expect(await bench.final(running)).toMatchObject({
       status: "lost",
@@ -101,10 +101,11 @@ describe("an agent that starts again", () => {
 
   it("never mistakes another process for its own by the pid alone", async () => {
     const bench = newBench();
-    const bystander = spawn("sleep", ["60"], { stdio: "ignore" });
-    onTestFinished(() => void bystander.kill("SIGKILL"));
     const id = bench.start("sleep 60");
     const { pid } = await bench.running(id);
+    // Born in another tick of the clock than the wrapper.
+    const bystander = spawn("sleep", ["60"], { stdio: "ignore" });
+    onTestFinished(() => void bystander.kill("SIGKILL"));
     await bench.supervisor.close({ stopProcesses: false });
     for (const own of pidsWith(id)) process.kill(own, "SIGKILL");
     const path = join(bench.dir, "procs", id, "run");
