@@ -135,6 +135,8 @@ const labelsOf = (terms: string | string[] | undefined): Record<string, string> 
     );
   const parsed = labels.safeParse(Object.fromEntries(pairs));
   if (!parsed.success) throw invalid([{ path: "label", message: "must be name=value" }]);
+  if (pairs.some(([name, value]) => parsed.data[name] !== value))
+    throw invalid([{ path: "label", message: "must not ask for two values of one name" }]);
   return parsed.data;
 };
 
