@@ -112,4 +112,14 @@ CREATE INDEX "processes_labels" ON "processes" USING gin (labels jsonb_path_ops)
 CREATE INDEX "processes_concluded" ON "processes" USING btree ("concluded_at") WHERE concluded_at is not null;--> statement-breakpoint
 CREATE INDEX "processes_unfinished" ON "processes" USING btree ("node_id","id") WHERE concluded_at is null or survivors <> '[]'::jsonb;`,
   },
+  {
+    tag: "0001_idempotent_objects",
+    hash: "68f0fabb37148a92ad79443089235bc1ee9a0eaf0399ce6c4c04c644a1ece5ec",
+    sql: `DELETE FROM "idempotency_keys" WHERE "object_id" IS NULL;--> statement-breakpoint
+ALTER TABLE "idempotency_keys" ALTER COLUMN "object_id" SET DATA TYPE text COLLATE "C";--> statement-breakpoint
+ALTER TABLE "idempotency_keys" ALTER COLUMN "object_id" SET NOT NULL;--> statement-breakpoint
+ALTER TABLE "idempotency_keys" ADD COLUMN "settled" boolean DEFAULT true NOT NULL;--> statement-breakpoint
+ALTER TABLE "idempotency_keys" ALTER COLUMN "settled" SET DEFAULT false;
+`,
+  },
 ];

@@ -143,14 +143,15 @@ export const processKeys = pgTable(
   ],
 );
 
-/** An idempotency key without an object id is a claim: its first call is still at work. */
+/** `object_id` is given with the claim; while it is not settled, its first call may still be at work. */
 export const idempotencyKeys = pgTable(
   "idempotency_keys",
   {
     scope: text("scope").notNull(),
     key: text("key").notNull(),
     digest: text("digest").notNull(),
-    objectId: text("object_id"),
+    objectId: idText("object_id").notNull(),
+    settled: boolean("settled").notNull().default(false),
     claimedAt: instant("claimed_at").notNull(),
   },
   (table) => [

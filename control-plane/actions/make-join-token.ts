@@ -7,8 +7,11 @@ import { tokenHash } from "./token-hash.ts";
 export type MadeJoinToken = { id: string; token: string; expiresAt: Date };
 
 /** Makes a join token; only its hash is stored. */
-export const makeJoinToken = async (needs: Needs, body: JoinTokenBody): Promise<MadeJoinToken> => {
-  const id = newId("tok");
+export const makeJoinToken = async (
+  needs: Needs,
+  body: JoinTokenBody,
+  id = newId("tok"),
+): Promise<MadeJoinToken> => {
   const token = newSecret("drvj");
   const now = needs.now();
   const expiresAt = new Date(now.getTime() + body.ttlMs);

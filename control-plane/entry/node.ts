@@ -57,6 +57,7 @@ const startOn = async (database: Database, settings: Settings, log: MaskingLog):
   const agents = acceptAgents(server, link, log);
   // Sessions that a crash left open: nobody else holds sockets of this database.
   await needs.store.nodes.disconnectAll(needs.now());
+  await needs.store.idempotency.freeAbandoned();
   const port = await listen(server, settings);
   const url = urlOf(settings.host, port);
   if (config.publicUrl === "") config.publicUrl = url;

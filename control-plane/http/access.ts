@@ -7,6 +7,7 @@ import {
   type JoinTokenBody,
 } from "#shared/api/node.ts";
 import { DroverError } from "#shared/errors.ts";
+import { newId } from "#shared/ids.ts";
 import { enrollNode } from "../actions/enroll-node.ts";
 import { joinCommand, makeJoinToken } from "../actions/make-join-token.ts";
 import { once } from "./idempotency.ts";
@@ -24,7 +25,8 @@ const joinToken: Route = route({
   failures: ["invalid_request", "idempotency_mismatch", "payload_too_large", "unsupported_media_type"],
   handle: async (call) => {
     const { c, needs, body } = call;
-    const made = await once(call, () => makeJoinToken(needs, body));
+    const id = newId("tok");
+    const made = await once(call, id, () => makeJoinToken(needs, body, id));
     if (made.replayed) return replayed(call, made.id);
     const { token, expiresAt } = made.made;
     return c.json(

@@ -6,11 +6,13 @@ export type Once<T> = { replayed: false; made: T } | { replayed: true; id: strin
 const keyShape = /^[\x21-\x7e]([\x20-\x7e]{0,253}[\x21-\x7e])?$/;
 
 /**
- * Runs `make` once for the Idempotency-Key of a request; without the header, always. A key belongs to token, method and
- * path; what is stored are a keyed digest of the body and the id of the object, never the answer.
+ * Runs `make` once for the Idempotency-Key of a request; without the header, always. What it makes gets the id `objectId`,
+ * by which a repeat finds it even when the first call was cut off. A key belongs to token, method and path; what is stored
+ * are a keyed digest of the body and the id of the object, never the answer.
  */
 export const once = async <T extends { id: string }>(
   call: Pick<Call<unknown, unknown>, "c" | "needs" | "bodyText">,
+  objectId: string,
   make: () => Promise<T>,
 ): Promise<Once<T>> => {
   const { c, needs } = call;
@@ -22,7 +24,7 @@ export const once = async <T extends { id: string }>(
     });
   let made: T | undefined;
   const scope = `${c.get("principal").tokenHash} ${c.req.method} ${c.req.path}`;
-  const claim = { scope, key, digest: await needs.seal.digest(call.bodyText), now: needs.now() };
+  const claim = { scope, key, objectId, digest: await needs.seal.digest(call.bodyText), now: needs.now() };
   const result = await needs.store.idempotency.once(claim, async () => {
     made = await make();
     return made.id;

@@ -57,7 +57,7 @@ const startAndWait = async (call: StartCall): Promise<Response> => {
   const id = newId("proc");
   const watch = query.waitMs === undefined ? undefined : new Watch(needs.bus, [`process:${id}`]);
   try {
-    const started = await once(call, async () => {
+    const started = await once(call, id, async () => {
       const made = await startProcess(needs, body, id);
       return { id: made.process.id, ...made };
     });

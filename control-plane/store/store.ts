@@ -236,13 +236,17 @@ export interface Processes {
 
 export interface Idempotency {
   /**
-   * Runs `create` once for a key: the first call inserts the claim, runs `create` and stores its object id; a call during it waits for it;
-   * a later one gets the id. `mismatch` when the digest differs. A failed `create` frees the key.
+   * Runs `create` once for a key. The first call inserts the claim, with the id that `create` is going to give its object
+   * (it answers the id, since it may find that there is one already); a call during it waits for it, a later one gets
+   * the id. `mismatch` when the digest differs. A `create` that failed
+   * frees the key, unless its object is there: then that is what a repeat gets.
    */
   once(
-    claim: { scope: string; key: string; digest: string; now: Date },
+    claim: { scope: string; key: string; digest: string; objectId: string; now: Date },
     create: () => Promise<string>,
   ): Promise<{ outcome: "created" | "replayed"; objectId: string } | { outcome: "mismatch" }>;
+  /** At a start, when nobody is at work yet: frees the keys whose owner died before its object was there. */
+  freeAbandoned(): Promise<void>;
   /** Forgets claims older than this. */
   prune(before: Date): Promise<number>;
 }

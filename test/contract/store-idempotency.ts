@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { newId } from "#shared/ids.ts";
-import { after, noon, type OpenStore } from "./store-samples.ts";
+import { after, inserted, noon, type OpenStore } from "./store-samples.ts";
 
 export function idempotencyContract(store: OpenStore): void {
   const once = (...args: Parameters<ReturnType<OpenStore>["idempotency"]["once"]>) =>
@@ -9,6 +9,7 @@ export function idempotencyContract(store: OpenStore): void {
     scope: "token POST /v1/processes",
     key: newId("req"),
     digest: "d",
+    objectId: newId("proc"),
     now: noon,
     ...change,
   });
@@ -61,6 +62,30 @@ export function idempotencyContract(store: OpenStore): void {
         "node is offline",
       );
       expect(await once(wanted, async () => "proc_1")).toEqual({ outcome: "created", objectId: "proc_1" });
+    });
+
+    it("gives the object that is there, also when its maker was cut off before it could say so", async () => {
+      const row = await inserted(store());
+      const wanted = claim({ objectId: row.id });
+      const cut = once(wanted, () => Promise.reject(new Error("the connection broke")));
+      await expect(cut).rejects.toThrow("the connection broke");
+      for (const now of [noon, after(61_000)])
+        expect(await once({ ...wanted, objectId: newId("proc"), now }, async () => "never")).toEqual({
+          outcome: "replayed",
+          objectId: row.id,
+        });
+    });
+
+    it("is free again at a start when its owner died before its object was there, and only then", async () => {
+      const [unmade, made] = [claim(), claim({ objectId: (await inserted(store())).id })];
+      for (const wanted of [unmade, made]) {
+        void once(wanted, () => new Promise<string>(() => {}));
+        const isClaimed = () => once({ ...wanted, digest: "other" }, async () => "never");
+        await expect.poll(isClaimed).toEqual({ outcome: "mismatch" });
+      }
+      await store().idempotency.freeAbandoned();
+      expect(await once(unmade, async () => "proc_2")).toEqual({ outcome: "created", objectId: "proc_2" });
+      expect(await once(made, async () => "never")).toEqual({ outcome: "replayed", objectId: made.objectId });
     });
 
     it("is taken over when its owner died, and forgotten with age", async () => {

@@ -1,5 +1,7 @@
-// A key is claimed by inserting it, worked under without any transaction or connection held, and settled by
-// storing the object's id. A claim whose owner died is taken over after a minute by a repeat of the same body.
+// A key is claimed by inserting it together with the id its object is going to have, worked under without any
+// transaction or connection held, and settled when that object is there. Whether a claim that nobody settled was worked
+// off is told by its object: if it exists, its id is the answer. If not, the claim is freed by its owner; where the owner
+// died, by the next start, or after a minute by a repeat of the same body.
 
 import { DroverError } from "#shared/errors.ts";
 import type { Idempotency } from "../store.ts";
@@ -8,28 +10,34 @@ import type { Sql } from "./client.ts";
 import { storable } from "./text.ts";
 
 type Claim = Parameters<Idempotency["once"]>[0];
-type KeyRecord = typeof idempotencyKeys.$inferSelect;
+type KeyRecord = typeof idempotencyKeys.$inferSelect & { exists: boolean };
 
 const abandonedAfterMs = 60_000;
 const waitLimitMs = 30_000;
 const firstWaitMs = 5;
 const longestWaitMs = 200;
+const attempts = 7;
+const firstAgainMs = 100;
 
 export const idempotencyStore = (sql: Sql): Idempotency => ({
   async once(wanted, create) {
     const claim = storable(wanted);
     const deadline = performance.now() + waitLimitMs;
     for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
-      if (await claimed(sql, claim))
-        return { outcome: "created", objectId: await settle(sql, claim, create) };
+      if (await claimed(sql, claim)) return await work(sql, claim, create);
       const [seen] = await sql<KeyRecord[]>`
-        select * from idempotency_keys where scope = ${claim.scope} and key = ${claim.key}`;
+        select held.*, ${objectExists(sql)} as exists from idempotency_keys held
+        where scope = ${claim.scope} and key = ${claim.key}`;
       if (seen && seen.digest !== claim.digest) return { outcome: "mismatch" };
-      if (seen && seen.objectId !== null) return { outcome: "replayed", objectId: seen.objectId };
+      if (seen && (seen.settled || seen.exists)) return { outcome: "replayed", objectId: seen.objectId };
       if (performance.now() > deadline)
         throw new DroverError("unavailable", "The first request with this Idempotency-Key is still at work.");
       await delay(waitMs);
     }
+  },
+
+  async freeAbandoned() {
+    await sql`delete from idempotency_keys held where not settled and not ${objectExists(sql)}`;
   },
 
   async prune(before) {
@@ -38,24 +46,56 @@ export const idempotencyStore = (sql: Sql): Idempotency => ({
   },
 });
 
-async function claimed(sql: Sql, { scope, key, digest, now }: Claim): Promise<boolean> {
+const objectExists = (sql: Sql) => sql`(
+  exists (select from processes where id = held.object_id) or exists (select from join_tokens where id = held.object_id))`;
+
+async function claimed(sql: Sql, { scope, key, digest, objectId, now }: Claim): Promise<boolean> {
   const abandonedBefore = new Date(now.getTime() - abandonedAfterMs);
   const rows = await sql`
-    insert into idempotency_keys as held (scope, key, digest, claimed_at) values (${scope}, ${key}, ${digest}, ${now})
-    on conflict (scope, key) do update set claimed_at = excluded.claimed_at
-    where held.object_id is null and held.digest = excluded.digest and held.claimed_at < ${abandonedBefore}
+    insert into idempotency_keys as held (scope, key, digest, object_id, claimed_at)
+    values (${scope}, ${key}, ${digest}, ${objectId}, ${now})
+    on conflict (scope, key) do update set claimed_at = excluded.claimed_at, object_id = excluded.object_id
+    where not held.settled and held.digest = excluded.digest and held.claimed_at < ${abandonedBefore}
+      and not ${objectExists(sql)}
     returning scope`;
   return rows.length > 0;
 }
 
-async function settle(sql: Sql, { scope, key }: Claim, create: () => Promise<string>): Promise<string> {
-  try {
-    const objectId = await create();
-    await sql`update idempotency_keys set object_id = ${objectId} where scope = ${scope} and key = ${key}`;
-    return objectId;
-  } catch (error) {
-    await sql`delete from idempotency_keys where scope = ${scope} and key = ${key} and object_id is null`;
+async function work(sql: Sql, claim: Claim, create: () => Promise<string>) {
+  // Another one may have taken the claim over meanwhile.
+  const ours = sql`scope = ${claim.scope} and key = ${claim.key} and object_id = ${claim.objectId}`;
+  const objectId = await create().catch(async (error: unknown) => {
+    await insistently(
+      () => sql`delete from idempotency_keys held where ${ours} and not ${objectExists(sql)}`,
+    );
     throw error;
+  });
+  await insistently(
+    () => sql`update idempotency_keys set object_id = ${objectId}, settled = true where ${ours}`,
+  );
+  return { outcome: "created", objectId } as const;
+}
+
+/** Tries at once, and where the database is away goes on behind the answer. */
+async function insistently(act: () => Promise<unknown>): Promise<void> {
+  const first = await act().then(
+    () => true,
+    () => false,
+  );
+  if (!first) void again(act);
+}
+
+async function again(act: () => Promise<unknown>): Promise<void> {
+  for (let attempt = 1; attempt < attempts; attempt++) {
+    await delay(firstAgainMs * 2 ** attempt);
+    // What stays undone is found by a repeat, or by the next start.
+    if (
+      await act().then(
+        () => true,
+        () => false,
+      )
+    )
+      return;
   }
 }
 
