@@ -5,15 +5,28 @@ import { useProduct } from "../support/product.ts";
 
 const product = useProduct();
 
-type Operation = { operationId?: string; summary?: string; responses?: Record<string, unknown>; security?: unknown[] };
-type Description = { openapi: string; paths: Record<string, Record<string, Operation>>; components?: { schemas?: Record<string, unknown> } };
+type Operation = {
+  operationId?: string;
+  summary?: string;
+  responses?: Record<string, unknown>;
+  security?: unknown[];
+};
+type Description = {
+  openapi: string;
+  paths: Record<string, Record<string, Operation>>;
+  components?: { schemas?: Record<string, unknown> };
+};
 
 /** Every route that the app serves, as `get /v1/x/{y}`. */
 const served = (): string[] => {
   // Routes are laid out before any need is used.
   const app = createApp({} as Needs);
   const routes = app.routes.filter(({ method, path }) => method !== "ALL" && !path.includes("*"));
-  return [...new Set(routes.map(({ method, path }) => `${method.toLowerCase()} ${path.replace(/:(\w+)/g, "{$1}")}`))].toSorted();
+  return [
+    ...new Set(
+      routes.map(({ method, path }) => `${method.toLowerCase()} ${path.replace(/:(\w+)/g, "{$1}")}`),
+    ),
+  ].toSorted();
 };
 
 const read = () => product.api.get<Description>("GET /openapi.json", { token: null });
@@ -22,7 +35,9 @@ describe("the description of the API", () => {
   it("needs no token and names every route that is served, and no other", async () => {
     const { openapi, paths } = await read();
     expect(openapi).toMatch(/^3\.1\./);
-    const described = Object.entries(paths).flatMap(([path, operations]) => Object.keys(operations).map((method) => `${method} ${path}`));
+    const described = Object.entries(paths).flatMap(([path, operations]) =>
+      Object.keys(operations).map((method) => `${method} ${path}`),
+    );
     // The agents' socket is no part of the HTTP app but of the server around it.
     expect(described.filter((route) => route !== "get /v1/agent").toSorted()).toEqual(served());
   });
@@ -40,14 +55,18 @@ describe("the description of the API", () => {
 
   it("points only to schemas that it holds", async () => {
     const description = await read();
-    const names = [...JSON.stringify(description).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name);
+    const names = [...JSON.stringify(description).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)].map(
+      ([, name]) => name,
+    );
     for (const name of names) expect(Object.keys(description.components?.schemas ?? {})).toContain(name);
   });
 
   it("is there to read, beside the signs of life", async () => {
     expect((await product.api.api("GET /docs", { token: null })).status).toBe(200);
-    for (const path of ["/healthz", "/readyz"]) expect((await product.api.api(`GET ${path}`, { token: null })).status).toBe(200);
+    for (const path of ["/healthz", "/readyz"])
+      expect((await product.api.api(`GET ${path}`, { token: null })).status).toBe(200);
     expect(await product.api.get("GET /v1/me")).toMatchObject({ role: "admin" });
-    for (const path of ["/v1/me", "/v1/nodes", "/v1/processes", "/v1/nothing"]) expect((await product.api.api(`GET ${path}`, { token: null })).status).toBe(401);
+    for (const path of ["/v1/me", "/v1/nodes", "/v1/processes", "/v1/nothing"])
+      expect((await product.api.api(`GET ${path}`, { token: null })).status).toBe(401);
   });
 });

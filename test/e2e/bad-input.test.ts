@@ -72,50 +72,92 @@ describe("a start that is wrong", () => {
     expect(value.detail).toContain(named);
   });
 
-  it.each(["rm -rf /", "rm -r -f /", "cd /tmp; sudo rm --recursive --force /*", "mkfs.ext4 /dev/sda1", "dd if=/dev/zero of=/dev/sda", ":(){ :|:& };:", "shutdown -h now", "systemctl reboot", "chmod -R 777 /"])(
-    "is refused by the guard: %s",
-    async (command) => {
-      const before = await product.api.get<{ data: { id: string }[] }>("GET /v1/processes", { query: { limit: 1 } });
-      const { status, value } = await refused({ node: "n1", command });
-      expect({ status, code: value.code }).toEqual({ status: 422, code: "command_refused" });
-      expect(value).toMatchObject({ rule: expect.any(String), reason: expect.any(String) });
-      expect(await product.api.get("GET /v1/processes", { query: { limit: 1 } })).toMatchObject({ data: before.data });
-    },
-  );
+  it.each([
+    "rm -rf /",
+    "rm -r -f /",
+    "cd /tmp; sudo rm --recursive --force /*",
+    "mkfs.ext4 /dev/sda1",
+    "dd if=/dev/zero of=/dev/sda",
+    ":(){ :|:& };:",
+    "shutdown -h now",
+    "systemctl reboot",
+    "chmod -R 777 /",
+  ])("is refused by the guard: %s", async (command) => {
+    const before = await product.api.get<{ data: { id: string }[] }>("GET /v1/processes", {
+      query: { limit: 1 },
+    });
+    const { status, value } = await refused({ node: "n1", command });
+    expect({ status, code: value.code }).toEqual({ status: 422, code: "command_refused" });
+    expect(value).toMatchObject({ rule: expect.any(String), reason: expect.any(String) });
+    expect(await product.api.get("GET /v1/processes", { query: { limit: 1 } })).toMatchObject({
+      data: before.data,
+    });
+  });
 
   it("is not refused by the guard for a harmless look", async () => {
-    const command = "echo 'rm -rf /'; grep -c reboot /dev/null; dd if=/dev/null of=/dev/null 2>/dev/null; rm -rf ./no-such-folder";
+    const command =
+      "echo 'rm -rf /'; grep -c reboot /dev/null; dd if=/dev/null of=/dev/null 2>/dev/null; rm -rf ./no-such-folder";
     expect((await product.api.exec({ node: "n1", command })).status).toBe("exited");
   });
 
   it("is refused as a body: broken JSON, no JSON, too large, not UTF-8, another type", async () => {
-    const post = (text: string, headers: Record<string, string> = {}) => product.api.api("POST /v1/processes", { text, headers });
+    const post = (text: string, headers: Record<string, string> = {}) =>
+      product.api.api("POST /v1/processes", { text, headers });
     expect(await post("{")).toMatchObject({ status: 400, value: { code: "invalid_request" } });
     expect(await post("")).toMatchObject({ status: 400, value: { code: "invalid_request" } });
     expect(await post("[]")).toMatchObject({ status: 400, value: { code: "invalid_request" } });
     expect(await post("null")).toMatchObject({ status: 400, value: { code: "invalid_request" } });
-    expect(await post(JSON.stringify({ ...ok, labels: { a: "x".repeat(9 * mebibyte) } }))).toMatchObject({ status: 413, value: { code: "payload_too_large" } });
-    expect(await post(JSON.stringify(ok), { "content-type": "text/plain" })).toMatchObject({ status: 415, value: { code: "unsupported_media_type" } });
+    expect(await post(JSON.stringify({ ...ok, labels: { a: "x".repeat(9 * mebibyte) } }))).toMatchObject({
+      status: 413,
+      value: { code: "payload_too_large" },
+    });
+    expect(await post(JSON.stringify(ok), { "content-type": "text/plain" })).toMatchObject({
+      status: 415,
+      value: { code: "unsupported_media_type" },
+    });
   });
 
   it("is refused without the right token before anything is looked at", async () => {
     for (const token of [null, "wrong", `${product.token}x`])
-      expect(await product.api.api("POST /v1/processes", { text: "{", token })).toMatchObject({ status: 401, value: { code: "unauthorized" } });
+      expect(await product.api.api("POST /v1/processes", { text: "{", token })).toMatchObject({
+        status: 401,
+        value: { code: "unauthorized" },
+      });
   });
 
   it("is refused for a node that is unknown or offline", async () => {
-    expect(await refused({ ...ok, node: "nowhere" })).toMatchObject({ status: 404, value: { code: "not_found" } });
+    expect(await refused({ ...ok, node: "nowhere" })).toMatchObject({
+      status: 404,
+      value: { code: "not_found" },
+    });
     await product.agents.get("gone")?.stop();
     await product.status("gone", "offline");
-    expect(await refused({ ...ok, node: "gone" })).toMatchObject({ status: 503, value: { code: "node_offline" } });
+    expect(await refused({ ...ok, node: "gone" })).toMatchObject({
+      status: 503,
+      value: { code: "node_offline" },
+    });
   });
 });
 
 describe("a request about a process that is wrong", () => {
   it("is 404 for one that is unknown, whatever its form", async () => {
-    for (const id of ["proc_00000000000000000000000000", "x", "..%2f", "proc_%00", "node_01m8p1ch4ffk2vgb5hry4x9tf8"])
-      for (const call of [`GET /v1/processes/${id}`, `GET /v1/processes/${id}/output`, `GET /v1/processes/${id}/events`, `DELETE /v1/processes/${id}`])
-        expect(await product.api.api(call), call).toMatchObject({ status: 404, value: { code: "not_found" } });
+    for (const id of [
+      "proc_00000000000000000000000000",
+      "x",
+      "..%2f",
+      "proc_%00",
+      "node_01m8p1ch4ffk2vgb5hry4x9tf8",
+    ])
+      for (const call of [
+        `GET /v1/processes/${id}`,
+        `GET /v1/processes/${id}/output`,
+        `GET /v1/processes/${id}/events`,
+        `DELETE /v1/processes/${id}`,
+      ])
+        expect(await product.api.api(call)).toMatchObject({
+          status: 404,
+          value: { code: "not_found" },
+        });
   });
 
   it("is refused by the name of its field", async () => {
@@ -139,20 +181,42 @@ describe("a request about a process that is wrong", () => {
       expect({ verb, status, code: value.code }).toEqual({ verb, status: 400, code: "invalid_request" });
       expect(value.issues?.map((issue) => issue.path)).toContainEqual(expect.stringContaining(path));
     }
-    for (const query of ["view=middle", "headBytes=-1", "from=x", "stream=stdout", "grep=", "ansi=no", "colour=red", "from=5&to=2"]) {
+    for (const query of [
+      "view=middle",
+      "headBytes=-1",
+      "from=x",
+      "stream=stdout",
+      "grep=",
+      "ansi=no",
+      "colour=red",
+      "from=5&to=2",
+    ]) {
       const { status, value } = await product.api.api(`GET /v1/processes/${id}/output?${query}`);
       expect({ query, status, code: value.code }).toEqual({ query, status: 400, code: "invalid_request" });
     }
     for (const query of ["from=x", "from=999999", "from=e1-running-99999-0-0", "from=-1"])
-      expect({ query, status: (await product.api.api(`GET /v1/processes/${id}/events?${query}`)).status }).toEqual({ query, status: 400 });
+      expect({
+        query,
+        status: (await product.api.api(`GET /v1/processes/${id}/events?${query}`)).status,
+      }).toEqual({ query, status: 400 });
     await product.api.stop(id);
   });
 
   it("is a conflict where nothing runs any more, and no error for a stop", async () => {
     const { id } = await product.api.exec({ node: "n1", command: "exit 3" });
-    for (const [verb, body] of [["signal", { signal: "TERM" }], ["stdin", { text: "x" }], ["extend", { timeoutMs: 1000 }]] as const)
-      expect(await product.api.api(`POST /v1/processes/${id}/${verb}`, { body })).toMatchObject({ status: 409, value: { code: "process_not_running" } });
-    expect(await product.api.api(`POST /v1/processes/${id}/stop`, { body: {} })).toMatchObject({ status: 200, value: { status: "exited", exitCode: 3 } });
+    for (const [verb, body] of [
+      ["signal", { signal: "TERM" }],
+      ["stdin", { text: "x" }],
+      ["extend", { timeoutMs: 1000 }],
+    ] as const)
+      expect(await product.api.api(`POST /v1/processes/${id}/${verb}`, { body })).toMatchObject({
+        status: 409,
+        value: { code: "process_not_running" },
+      });
+    expect(await product.api.api(`POST /v1/processes/${id}/stop`, { body: {} })).toMatchObject({
+      status: 200,
+      value: { status: "exited", exitCode: 3 },
+    });
   });
 
   it("says with 405 what is allowed, and with 422 what is not built", async () => {
@@ -160,7 +224,13 @@ describe("a request about a process that is wrong", () => {
     expect(wrong).toMatchObject({ status: 405, value: { code: "method_not_allowed" } });
     expect(wrong.headers.get("allow")).toContain("POST");
     const { id } = await product.api.exec(ok);
-    expect(await product.api.api(`POST /v1/processes/${id}/resize`)).toMatchObject({ status: 422, value: { code: "not_supported" } });
-    expect(await product.api.api("POST /v1/nodes/n1/drain")).toMatchObject({ status: 422, value: { code: "not_supported" } });
+    expect(await product.api.api(`POST /v1/processes/${id}/resize`)).toMatchObject({
+      status: 422,
+      value: { code: "not_supported" },
+    });
+    expect(await product.api.api("POST /v1/nodes/n1/drain")).toMatchObject({
+      status: 422,
+      value: { code: "not_supported" },
+    });
   });
 });

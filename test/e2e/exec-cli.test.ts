@@ -6,14 +6,24 @@ import { useProduct } from "../support/product.ts";
 
 const product = useProduct({ agents: ["n1", "gone"] });
 type Input = { input?: string | Buffer; stdin?: "open" | "ignore" };
-const begin = (words: string[], input: Input = { stdin: "ignore" }) => startCli(words, { env: product.cliEnv, ...input });
+const begin = (words: string[], input: Input = { stdin: "ignore" }) =>
+  startCli(words, { env: product.cliEnv, ...input });
 const exec = (words: string[], input?: Input) => begin(["exec", "-n", "n1", ...words], input).ended;
-const latest = async (): Promise<ProcessView | undefined> => (await product.api.get<{ data: ProcessView[] }>("GET /v1/processes", { query: { limit: 1 } })).data[0];
+const latest = async (): Promise<ProcessView | undefined> =>
+  (await product.api.get<{ data: ProcessView[] }>("GET /v1/processes", { query: { limit: 1 } })).data[0];
 
 describe("drover exec", () => {
   it("keeps stdout and stderr apart, byte for byte, and ends with the command's code", async () => {
-    expect(await exec(["-c", "printf 'o\\377ut'; printf err >&2; exit 3"])).toMatchObject({ code: 3, stdout: "o\ufffdut", stderr: "err" });
-    expect(await exec(["--", "printf", "%s|", "a b", "$HOME", "*"])).toMatchObject({ code: 0, stdout: "a b|$HOME|*|", stderr: "" });
+    expect(await exec(["-c", "printf 'o\\377ut'; printf err >&2; exit 3"])).toMatchObject({
+      code: 3,
+      stdout: "o\ufffdut",
+      stderr: "err",
+    });
+    expect(await exec(["--", "printf", "%s|", "a b", "$HOME", "*"])).toMatchObject({
+      code: 0,
+      stdout: "a b|$HOME|*|",
+      stderr: "",
+    });
   });
 
   it.each<[string, string[], number]>([
@@ -37,7 +47,11 @@ describe("drover exec", () => {
   it("ends with 255 where the node is offline, and with 125 where it is unknown", async () => {
     await product.agents.get("gone")?.stop();
     await product.status("gone", "offline");
-    expect(await begin(["exec", "-n", "gone", "--", "true"]).ended).toMatchObject({ code: 255, stdout: "", stderr: expect.stringContaining("no live connection") });
+    expect(await begin(["exec", "-n", "gone", "--", "true"]).ended).toMatchObject({
+      code: 255,
+      stdout: "",
+      stderr: expect.stringContaining("no live connection"),
+    });
     expect((await begin(["exec", "-n", "nowhere", "--", "true"]).ended).code).toBe(125);
   });
 
@@ -52,21 +66,37 @@ describe("drover exec", () => {
   });
 
   it("shows output while it comes", async () => {
-    const running = begin(["exec", "-n", "n1", "-c", "echo first; read -r line; echo \"$line\""], { stdin: "open" });
+    const running = begin(["exec", "-n", "n1", "-c", 'echo first; read -r line; echo "$line"'], {
+      stdin: "open",
+    });
     await running.seen("first");
     running.child.stdin?.end("second\n");
     expect(await running.ended).toMatchObject({ code: 0, stdout: "first\nsecond\n" });
   });
 
   it("passes Ctrl-C on as INT to the whole tree", async () => {
-    const running = begin(["exec", "-n", "n1", "-c", "trap 'echo interrupted; exit 9' INT; echo up; while :; do sleep 0.1; done"]);
+    const running = begin([
+      "exec",
+      "-n",
+      "n1",
+      "-c",
+      "trap 'echo interrupted; exit 9' INT; echo up; while :; do sleep 0.1; done",
+    ]);
     await running.seen("up");
     running.child.kill("SIGINT");
     expect(await running.ended).toMatchObject({ code: 9, stdout: "up\ninterrupted\n" });
   });
 
   it("stops the command at a second Ctrl-C", async () => {
-    const running = begin(["exec", "-n", "n1", "--grace", "300ms", "-c", "trap 'echo no; sleep 0.4; echo still here' INT; trap '' TERM; echo up; while :; do sleep 0.1; done"]);
+    const running = begin([
+      "exec",
+      "-n",
+      "n1",
+      "--grace",
+      "300ms",
+      "-c",
+      "trap 'echo no; sleep 0.4; echo still here' INT; trap '' TERM; echo up; while :; do sleep 0.1; done",
+    ]);
     await running.seen("up");
     running.child.kill("SIGINT");
     // Presses within a quarter of a second count as one.
@@ -87,16 +117,23 @@ function cksum(bytes: Buffer): number {
   };
   let crc = 0;
   for (const byte of bytes) crc = step(crc, byte);
-  for (let length = bytes.length; length > 0; length = Math.floor(length / 256)) crc = step(crc, length % 256);
+  for (let length = bytes.length; length > 0; length = Math.floor(length / 256))
+    crc = step(crc, length % 256);
   return ~crc >>> 0;
 }
 
 describe("the other verbs", () => {
   const drover = (...words: string[]) => runCli(words, { env: product.cliEnv, stdin: "ignore" });
-  const run = async (text: string, ...options: string[]) => (await drover("run", "-n", "n1", ...options, "-c", text)).stdout.trim();
+  const run = async (text: string, ...options: string[]) =>
+    (await drover("run", "-n", "n1", ...options, "-c", text)).stdout.trim();
 
   it("run prints the id, ps lists what lives, wait tells the ending, logs what it wrote", async () => {
-    const id = await run("seq 1 3; echo err >&2; read -r line; echo \"got $line\"; exit 6", "--stdin", "--label", "job=a");
+    const id = await run(
+      'seq 1 3; echo err >&2; read -r line; echo "got $line"; exit 6',
+      "--stdin",
+      "--label",
+      "job=a",
+    );
     expect(id).toMatch(/^proc_\w+$/);
     const { stdout } = await drover("ps", "--label", "job=a");
     expect(stdout).toMatch(new RegExp(`${id} +n1 +running`));
@@ -106,7 +143,9 @@ describe("the other verbs", () => {
     expect((await drover("logs", id, "--tail", "1")).stdout).toBe("got hello world\n");
     expect((await drover("ps", "--label", "job=a")).stdout).not.toContain(id);
     expect((await drover("ps", "-a", "--label", "job=a")).stdout).toContain(id);
-    const listed = JSON.parse((await drover("ps", "-a", "--label", "job=a", "-o", "json")).stdout) as ProcessView[];
+    const listed = JSON.parse(
+      (await drover("ps", "-a", "--label", "job=a", "-o", "json")).stdout,
+    ) as ProcessView[];
     expect(listed).toMatchObject([{ id, status: "exited", exitCode: 6 }]);
   });
 
@@ -119,12 +158,23 @@ describe("the other verbs", () => {
   });
 
   it("stop and kill end what they name, with all it started", async () => {
-    const [one, other] = [await run("echo up; sleep 600 & sleep 600"), await run("trap '' TERM; echo up; sleep 600")];
+    const [one, other] = [
+      await run("echo up; sleep 600 & sleep 600"),
+      await run("trap '' TERM; echo up; sleep 600"),
+    ];
     for (const id of [one, other]) await product.api.printed(id, "up");
     expect((await drover("stop", one)).code).toBe(0);
-    expect(await product.api.process(one)).toMatchObject({ status: "killed", reason: "stopped", survivors: [] });
+    expect(await product.api.process(one)).toMatchObject({
+      status: "killed",
+      reason: "stopped",
+      survivors: [],
+    });
     expect((await drover("kill", other)).code).toBe(0);
-    expect(await product.api.final(other)).toMatchObject({ status: "killed", reason: "signal", signal: "KILL" });
+    expect(await product.api.final(other)).toMatchObject({
+      status: "killed",
+      reason: "signal",
+      signal: "KILL",
+    });
     expect((await drover("wait", one, other)).code).toBe(128 + constants.signals.SIGTERM);
   });
 

@@ -3,7 +3,9 @@ import { bytesOf, hear } from "../support/event-stream.ts";
 import { useProduct } from "../support/product.ts";
 
 const product = useProduct({ agents: ["n1"] });
-const exec = (command: string, more: Record<string, unknown> = {}) => product.api.exec({ node: "n1", command, ...more });
+type Matches = { matches: { text: string; before: string[]; after: string[] }[] };
+const exec = (command: string, more: Record<string, unknown> = {}) =>
+  product.api.exec({ node: "n1", command, ...more });
 
 describe("output", () => {
   it("keeps every byte, whatever it is", async () => {
@@ -32,7 +34,7 @@ describe("output", () => {
     const range = await product.api.output(id, { view: "range", from: 1, to: 11 });
     expect(range.text).toMatch(/^\ufffd*€+\ufffd*$/);
     let joined = "";
-    for (let from = 0, total = 1; from < total; ) {
+    for (let from = 0, total = 1; from < total;) {
       const part = await product.api.output(id, { view: "range", from, to: from + 10_000 });
       expect(part.next).toBeGreaterThan(from);
       joined += part.text;
@@ -42,7 +44,9 @@ describe("output", () => {
   });
 
   it("of one line of 100 MB is counted, bounded and readable at both ends", async () => {
-    const { id, output, status } = await exec("head -c 100000000 /dev/zero | tr '\\0' x; printf END", { limits: { logBytes: 1_000_000 } });
+    const { id, output, status } = await exec("head -c 100000000 /dev/zero | tr '\\0' x; printf END", {
+      limits: { logBytes: 1_000_000 },
+    });
     expect({ status, total: output.totalBytes }).toEqual({ status: "exited", total: 100_000_003 });
     expect((await product.api.output(id, { view: "head", headBytes: 5 })).text).toBe("xxxxx");
     const tail = await product.api.output(id, { view: "tail", lines: 1 });
@@ -54,8 +58,14 @@ describe("output", () => {
   });
 
   it("without end is bounded, followed with its gaps, and stopped", async () => {
-    const { id } = await product.api.start({ node: "n1", command: "yes 0123456", limits: { logBytes: 200_000 } });
-    const heard = await hear(product.api, id, { until: ({ event, data }) => event === "output" && Number(data["to"]) > 2_000_000 });
+    const { id } = await product.api.start({
+      node: "n1",
+      command: "yes 0123456",
+      limits: { logBytes: 200_000 },
+    });
+    const heard = await hear(product.api, id, {
+      until: ({ event, data }) => event === "output" && Number(data["to"]) > 2_000_000,
+    });
     let at = 0;
     for (const { event, data } of heard) {
       if (event !== "output" && event !== "gap") continue;
@@ -69,17 +79,29 @@ describe("output", () => {
   });
 
   it("can be read while it runs, after it ended, and after the agent began anew, with the same answers", async () => {
-    const { id } = await product.api.start({ node: "n1", command: "seq 1 30000; read -r line", stdin: "pipe" });
+    const { id } = await product.api.start({
+      node: "n1",
+      command: "seq 1 30000; read -r line",
+      stdin: "pipe",
+    });
     await product.api.printed(id, "30000");
     const look = async () => ({
       whole: (await product.api.raw(id)).toString(),
       tail: (await product.api.output(id, { view: "tail", lines: 3 })).text,
       tailBytes: (await product.api.output(id, { view: "tail", tailBytes: 6 })).text,
-      lines: [0, -1, 500, 1.5].map(async (lines) => (await product.api.output(id, { view: "tail", lines })).text.split("\n").length - 1),
-      range: await product.api.output(id, { view: "range", from: 100_000, to: 100_024 }).then(({ text, from, to }) => ({ text, from, to })),
-      grep: await product.api.output(id, { grep: "12345", context: 1 }).then(({ matches }: { matches?: unknown }) => matches),
-      regex: await product.api.output(id, { grep: "^2999[89]$", regex: true }).then(({ matches }: { matches?: { text: string }[] }) => matches?.map(({ text }) => text)),
-      format: await product.api.get<string>(`GET /v1/processes/${id}/output`, { query: { view: "tail", lines: 1, format: "text" } }),
+      lines: [0, -1, 500, 1.5].map(
+        async (lines) => (await product.api.output(id, { view: "tail", lines })).text.split("\n").length - 1,
+      ),
+      range: await product.api
+        .output(id, { view: "range", from: 100_000, to: 100_024 })
+        .then(({ text, from, to }) => ({ text, from, to })),
+      grep: (await product.api.output<Matches>(id, { grep: "12345", context: 1 })).matches,
+      regex: (await product.api.output<Matches>(id, { grep: "^2999[89]$", regex: true })).matches.map(
+        ({ text }) => text,
+      ),
+      format: await product.api.get<string>(`GET /v1/processes/${id}/output`, {
+        query: { view: "tail", lines: 1, format: "text" },
+      }),
     });
     const running = await look();
     expect(running).toMatchObject({
@@ -112,7 +134,13 @@ describe("output", () => {
     expect((await product.api.output(id, { stream: "stdout" })).text).toBe("out\n");
     expect((await product.api.output(id, { stream: "stderr" })).text).toBe("err\n");
     expect((await product.api.raw(id, { stream: "stderr" })).toString()).toBe("err\n");
-    expect((await product.api.api(`GET /v1/processes/${id}/output`, { query: { stream: "merged", view: "range" } })).status).toBe(400);
+    expect(
+      (
+        await product.api.api(`GET /v1/processes/${id}/output`, {
+          query: { stream: "merged", view: "range" },
+        })
+      ).status,
+    ).toBe(400);
   });
 });
 
@@ -121,23 +149,42 @@ describe("following", () => {
     const { id } = await exec("seq 1 3000; printf 'é€😀\\377\\n'; exit 3");
     const whole = await product.api.raw(id);
     const heard = await hear(product.api, id);
-    expect(heard.map(({ event }) => event).filter((event, n, all) => event !== all[n - 1])).toEqual(["start", "output", "exit", "end"]);
-    expect(heard.at(-2)?.data).toMatchObject({ status: "exited", exitCode: 3, signal: null, reason: null, survivors: [] });
+    expect(heard.map(({ event }) => event).filter((event, n, all) => event !== all[n - 1])).toEqual([
+      "start",
+      "output",
+      "exit",
+      "end",
+    ]);
+    expect(heard.at(-2)?.data).toMatchObject({
+      status: "exited",
+      exitCode: 3,
+      signal: null,
+      reason: null,
+      survivors: [],
+    });
     expect(bytesOf(heard)).toEqual(whole);
     for (const from of [0, 1, 5000, whole.length - 1, whole.length])
       expect(bytesOf(await hear(product.api, id, { from }), { from })).toEqual(whole.subarray(from));
     for (const [n, event] of heard.entries()) {
       if (event.event === "end" || event.id === undefined) continue;
-      expect((await hear(product.api, id, { lastEventId: event.id })).map(({ id: at }) => at)).toEqual(heard.slice(n + 1).map(({ id: at }) => at));
+      expect((await hear(product.api, id, { lastEventId: event.id })).map(({ id: at }) => at)).toEqual(
+        heard.slice(n + 1).map(({ id: at }) => at),
+      );
       const viaQuery = await hear(product.api, id, { from: event.id });
       expect(viaQuery.map(({ data }) => data)).toEqual(heard.slice(n + 1).map(({ data }) => data));
     }
-    const over = await product.api.fetch(`GET /v1/processes/${id}/events`, { headers: { "last-event-id": heard.at(-1)?.id ?? "" } });
+    const over = await product.api.fetch(`GET /v1/processes/${id}/events`, {
+      headers: { "last-event-id": heard.at(-1)?.id ?? "" },
+    });
     expect(over.status).toBe(204);
   });
 
   it("live gives what comes to several readers, each from where it began", async () => {
-    const { id } = await product.api.start({ node: "n1", command: "echo one; while read -r line; do echo \"$line\"; done", stdin: "pipe" });
+    const { id } = await product.api.start({
+      node: "n1",
+      command: 'echo one; while read -r line; do echo "$line"; done',
+      stdin: "pipe",
+    });
     await product.api.printed(id, "one");
     const readers = [hear(product.api, id), hear(product.api, id, { from: 2 })];
     const first = await hear(product.api, id, { until: ({ event }) => event === "output" });
@@ -150,9 +197,16 @@ describe("following", () => {
   });
 
   it("goes on to `end` only when the last survivor is gone, with what it writes", async () => {
-    const { id } = await product.api.start({ node: "n1", command: "(while [ ! -e /nowhere ]; do sleep 0.1; done) & echo left; exit 2" });
+    const { id } = await product.api.start({
+      node: "n1",
+      command: "(while [ ! -e /nowhere ]; do sleep 0.1; done) & echo left; exit 2",
+    });
     const heard = await hear(product.api, id, { until: ({ event }) => event === "exit" });
-    expect(heard.at(-1)?.data).toMatchObject({ status: "exited", exitCode: 2, survivors: expect.arrayContaining([{ pid: expect.any(Number), command: expect.any(String) }]) });
+    expect(heard.at(-1)?.data).toMatchObject({
+      status: "exited",
+      exitCode: 2,
+      survivors: expect.arrayContaining([{ pid: expect.any(Number), command: expect.any(String) }]),
+    });
     const ended = hear(product.api, id, { lastEventId: heard.at(-1)?.id ?? "" });
     expect(await product.api.stop(id)).toMatchObject({ status: "exited", exitCode: 2, survivors: [] });
     expect((await ended).at(-1)?.event).toBe("end");

@@ -1,4 +1,14 @@
-import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres from "postgres";
@@ -9,7 +19,13 @@ import { useProduct } from "../support/product.ts";
 const product = useProduct();
 const outside = mkdtempSync(join(tmpdir(), "drover outside-"));
 const lock = join(outside, "a lock of whoever starts the agent");
-const hidden = { AWS_SECRET_ACCESS_KEY: "not-for-commands-1", DATABASE_URL: "postgres://not-for-commands-2", DROVER_ADMIN_TOKEN: "not-for-commands-3", DROVER_SECRET_KEY: "not-for-commands-4", NODE_OPTIONS: "--no-deprecation" };
+const hidden = {
+  AWS_SECRET_ACCESS_KEY: "not-for-commands-1",
+  DATABASE_URL: "postgres://not-for-commands-2",
+  DROVER_ADMIN_TOKEN: "not-for-commands-3",
+  DROVER_SECRET_KEY: "not-for-commands-4",
+  NODE_OPTIONS: "--no-deprecation",
+};
 
 beforeAll(async () => {
   writeFileSync(lock, "");
@@ -25,20 +41,33 @@ const secrets = { env: { TOKEN: "sesame-in-env" }, stdin: { text: "sesame-on-std
 async function everything(): Promise<string> {
   const sql = postgres(product.databaseUrl, { max: 1, onnotice: () => {} });
   try {
-    const tables = await sql<{ name: string }[]>`select table_schema || '.' || quote_ident(table_name) as name from information_schema.tables where table_schema not in ('pg_catalog', 'information_schema')`;
-    const rows = await Promise.all(tables.map(({ name }) => sql.unsafe<{ row: string }[]>(`select t::text as row from ${name} t`)));
-    return rows.flat().map(({ row }) => row).join("\n");
+    const tables = await sql<
+      { name: string }[]
+    >`select table_schema || '.' || quote_ident(table_name) as name from information_schema.tables where table_schema not in ('pg_catalog', 'information_schema')`;
+    const rows = await Promise.all(
+      tables.map(({ name }) => sql.unsafe<{ row: string }[]>(`select t::text as row from ${name} t`)),
+    );
+    return rows
+      .flat()
+      .map(({ row }) => row)
+      .join("\n");
   } finally {
     await sql.end();
   }
 }
 
-const texts = (text: string): string[] => [text, Buffer.from(text).toString("base64").slice(0, 12), Buffer.from(text).toString("hex")];
+const texts = (text: string): string[] => [
+  text,
+  Buffer.from(text).toString("base64").slice(0, 12),
+  Buffer.from(text).toString("hex"),
+];
 
 async function isSealed(id: string): Promise<boolean> {
   const sql = postgres(product.databaseUrl, { max: 1, onnotice: () => {} });
   try {
-    const [row] = await sql<{ sealed: boolean }[]>`select sealed is not null as sealed from processes where id = ${id}`;
+    const [row] = await sql<
+      { sealed: boolean }[]
+    >`select sealed is not null as sealed from processes where id = ${id}`;
     return row?.sealed ?? false;
   } finally {
     await sql.end();
@@ -47,12 +76,18 @@ async function isSealed(id: string): Promise<boolean> {
 
 describe("env and stdin of a process", () => {
   it("are nowhere in the database as they are, and nowhere at all after the end", async () => {
-    const { id } = await product.api.start({ node: "n1", command: "read -r line; echo up; while [ ! -e go ]; do sleep 0.05; done", cwd: product.folder, ...secrets });
+    const { id } = await product.api.start({
+      node: "n1",
+      command: "read -r line; echo up; while [ ! -e go ]; do sleep 0.05; done",
+      cwd: product.folder,
+      ...secrets,
+    });
     await product.api.printed(id, "up");
     expect(await isSealed(id)).toBe(true);
     const rows = await everything();
     expect(rows).toContain("read -r line");
-    for (const secret of ["sesame-in-env", "sesame-on-stdin"]) for (const form of texts(secret)) expect(rows).not.toContain(form);
+    for (const secret of ["sesame-in-env", "sesame-on-stdin"])
+      for (const form of texts(secret)) expect(rows).not.toContain(form);
     writeFileSync(join(product.folder, "go"), "");
     await product.api.final(id);
     expect(await isSealed(id)).toBe(false);
@@ -60,7 +95,12 @@ describe("env and stdin of a process", () => {
 
   it("are shown by no answer and no log, and kept in files for the agent's user alone", async () => {
     const done = await product.api.exec({ node: "n1", command: "true", ...secrets, key: "k" });
-    const seen = [done, await product.api.process(done.id), await product.api.get("GET /v1/processes"), product.log];
+    const seen = [
+      done,
+      await product.api.process(done.id),
+      await product.api.get("GET /v1/processes"),
+      product.log,
+    ];
     expect(JSON.stringify(seen)).not.toContain("sesame");
     const procs = join(product.agents.get("n1")?.dataDir ?? "", "procs");
     for (const folder of readdirSync(procs)) expect(statSync(join(procs, folder)).mode & 0o077).toBe(0);
@@ -68,7 +108,9 @@ describe("env and stdin of a process", () => {
 
   it("keep admin token, join token and node key out of database and logs", async () => {
     const rows = await everything();
-    const { key } = JSON.parse(readFileSync(join(product.agents.get("n1")?.dataDir ?? "", "identity.json"), "utf8")) as { key: string };
+    const { key } = JSON.parse(
+      readFileSync(join(product.agents.get("n1")?.dataDir ?? "", "identity.json"), "utf8"),
+    ) as { key: string };
     for (const secret of [product.token, key]) {
       expect(rows).not.toContain(secret);
       expect(product.log).not.toContain(secret);
@@ -78,16 +120,22 @@ describe("env and stdin of a process", () => {
 
 describe("a command", () => {
   it("sees nothing of the agent's own environment but what is meant for it", async () => {
-    const { result } = await product.api.exec({ node: "n1", command: "env; tr '\\0' '\\n' </proc/$PPID/environ" });
+    const { result } = await product.api.exec({
+      node: "n1",
+      command: "env; tr '\\0' '\\n' </proc/$PPID/environ",
+    });
     expect(result.text).toContain("DROVER_PROCESS_ID=");
     expect(result.text).not.toContain("not-for-commands");
     expect(result.text).not.toMatch(/JOIN_TOKEN|NODE_OPTIONS/);
-    for (const name of ["PATH", "HOME", "LANG", "TERM"]) expect(result.text).toMatch(new RegExp(`^${name}=.+`, "m"));
+    for (const name of ["PATH", "HOME", "LANG", "TERM"])
+      expect(result.text).toMatch(new RegExp(`^${name}=.+`, "m"));
   });
 
   it("has stdin, stdout and stderr and no other descriptor, not the agent's nor its starter's", async () => {
     const { result } = await product.api.exec({ node: "n1", argv: ["ls", "-l", "/proc/self/fd"] });
-    const fds = [...result.text.matchAll(/ (\d+) -> (.*)$/gm)].map(([, fd, target]) => [Number(fd), target] as const);
+    const fds = [...result.text.matchAll(/ (\d+) -> (.*)$/gm)].map(
+      ([, fd, target]) => [Number(fd), target] as const,
+    );
     // The last one is the folder that `ls` reads.
     expect(fds.map(([fd]) => fd)).toEqual([0, 1, 2, 3]);
     expect(fds[3]?.[1]).toMatch(/^\/proc\/\d+\/fd$/);
@@ -95,7 +143,10 @@ describe("a command", () => {
   });
 
   it("starts with default signals and an empty mask", async () => {
-    const { result } = await product.api.exec({ node: "n1", argv: ["grep", "^Sig[BI]", "/proc/self/status"] });
+    const { result } = await product.api.exec({
+      node: "n1",
+      argv: ["grep", "^Sig[BI]", "/proc/self/status"],
+    });
     expect(result.text).toBe("SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
   });
 

@@ -1,4 +1,13 @@
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { createConnection } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -53,7 +62,9 @@ const isOpen = (url: string): Promise<boolean> =>
 async function expectNothingLeft(url: string): Promise<void> {
   expect(pidsWith(folder)).toEqual([]);
   expect(await isOpen(url)).toBe(false);
-  const locks = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => /postmaster\.pid$/.test(name));
+  const locks = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) =>
+    name.endsWith("postmaster.pid"),
+  );
   expect(locks).toEqual([]);
 }
 
@@ -61,12 +72,17 @@ describe("drover up", () => {
   it("after kill -9 of everything finds its database, its node and what still runs", async () => {
     const first = await up();
     const ended = await first.api.exec({ node: "local", command: "echo kept; exit 3" });
-    const running = await first.api.start({ node: "local", command: "echo up; read -r line; exit 9", stdin: "pipe" });
+    const running = await first.api.start({
+      node: "local",
+      command: "echo up; read -r line; exit 9",
+      stdin: "pipe",
+    });
     await first.api.printed(running.id, "up");
     const { pid } = await first.api.process(running.id);
     const ours = pidsWith(running.id);
     // The control plane, its Postgres and the agent, all in one moment; not what the agent started.
-    for (const victim of pidsWith(folder).filter((each) => !ours.includes(each))) process.kill(victim, "SIGKILL");
+    for (const victim of pidsWith(folder).filter((each) => !ours.includes(each)))
+      process.kill(victim, "SIGKILL");
     await first.daemon.ended;
     expect(existsSync(`/proc/${pid}`)).toBe(true);
     const { daemon, api } = await up();
@@ -80,13 +96,19 @@ describe("drover up", () => {
 
   it("leaves what runs at a second Ctrl-C and says so", async () => {
     const { daemon, api } = await up();
-    const { id } = await api.start({ node: "local", command: "trap '' TERM; echo up; sleep 600", graceMs: 60_000 });
+    const { id } = await api.start({
+      node: "local",
+      command: "trap '' TERM; echo up; sleep 600",
+      graceMs: 60_000,
+    });
     await api.printed(id, "up");
     daemon.kill("SIGINT");
     await daemon.seen("Ctrl-C again leaves them running");
     // Presses within a quarter of a second count as one; this one comes later by what a start of a program takes.
-    await new Daemon(["nodes"], { env: { ...env(), DROVER_URL: "http://127.0.0.1:1", DROVER_TOKEN: "x" } }).ended;
-    await new Daemon(["nodes"], { env: { ...env(), DROVER_URL: "http://127.0.0.1:1", DROVER_TOKEN: "x" } }).ended;
+    await new Daemon(["nodes"], { env: { ...env(), DROVER_URL: "http://127.0.0.1:1", DROVER_TOKEN: "x" } })
+      .ended;
+    await new Daemon(["nodes"], { env: { ...env(), DROVER_URL: "http://127.0.0.1:1", DROVER_TOKEN: "x" } })
+      .ended;
     daemon.kill("SIGINT");
     expect((await daemon.ended).code).toBe(0);
     expect(daemon.log).toContain("left 1 process running");

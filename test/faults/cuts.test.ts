@@ -22,7 +22,8 @@ afterEach(async () => {
 afterAll(() => proxy.close());
 
 const lines = (name: string) => readFileSync(join(product.folder, name), "utf8").trim().split("\n");
-const start = (command: string, more: Record<string, unknown> = {}) => product.api.start({ node: "n1", cwd: product.folder, command, ...more });
+const start = (command: string, more: Record<string, unknown> = {}) =>
+  product.api.start({ node: "n1", cwd: product.folder, command, ...more });
 
 /** Breaks the line at the next frames of a kind from the control plane; answers how often it did. */
 const breakAt = (type: string, verdict: Verdict, times = 1) => {
@@ -59,12 +60,19 @@ describe("a line that breaks", () => {
     await eventually(() => broken.times > 0);
     proxy.judge = () => "pass";
     await product.status("n1", "online");
-    expect(await product.api.process(id)).toMatchObject({ status: "exited", exitCode: 9, exitedAt: done.exitedAt, output: { totalBytes: 11 } });
+    expect(await product.api.process(id)).toMatchObject({
+      status: "exited",
+      exitCode: 9,
+      exitedAt: done.exitedAt,
+      output: { totalBytes: 11 },
+    });
     expect((await product.api.output(id)).text).toBe("last words\n");
   });
 
   it("again and again under output keeps every byte for a reader who follows", async () => {
-    const { id } = await start("i=0; until [ -e calm ]; do seq 1 2000; i=$((i+1)); sleep 0.05; done; echo the end; exit $((i % 100))");
+    const { id } = await start(
+      "i=0; until [ -e calm ]; do seq 1 2000; i=$((i+1)); sleep 0.05; done; echo the end; exit $((i % 100))",
+    );
     const heard = hear(product.api, id);
     const left = { cuts: 5, chunks: 8 };
     // On each line some output passes before it breaks.
@@ -101,8 +109,12 @@ describe("a line that breaks", () => {
     proxy.lower();
     await product.status("n1", "unreachable");
     const offline = { status: 503, value: { code: "node_offline" } };
-    expect(await product.api.api("POST /v1/processes", { body: { node: "n1", command: "true" } })).toMatchObject(offline);
-    expect(await product.api.api(`POST /v1/processes/${id}/signal`, { body: { signal: "TERM" } })).toMatchObject(offline);
+    expect(
+      await product.api.api("POST /v1/processes", { body: { node: "n1", command: "true" } }),
+    ).toMatchObject(offline);
+    expect(
+      await product.api.api(`POST /v1/processes/${id}/signal`, { body: { signal: "TERM" } }),
+    ).toMatchObject(offline);
     expect(await product.api.process(id)).toMatchObject({ status: "running", stale: true });
     proxy.raise();
     await product.status("n1", "online");
@@ -112,8 +124,9 @@ describe("a line that breaks", () => {
 
   it("or is slow changes neither order nor content", async () => {
     proxy.delayMs = 150;
-    const { id } = await start("while read -r line; do echo \"got $line\"; done; exit 2", { stdin: "pipe" });
-    for (const text of ["one\n", "two\n", "three\n"]) await product.api.get(`POST /v1/processes/${id}/stdin`, { body: { text } });
+    const { id } = await start('while read -r line; do echo "got $line"; done; exit 2', { stdin: "pipe" });
+    for (const text of ["one\n", "two\n", "three\n"])
+      await product.api.get(`POST /v1/processes/${id}/stdin`, { body: { text } });
     await product.api.get(`POST /v1/processes/${id}/stdin`, { body: { eof: true } });
     expect(await product.api.final(id)).toMatchObject({ status: "exited", exitCode: 2 });
     expect((await product.api.output(id)).text).toBe("got one\ngot two\ngot three\n");
@@ -128,7 +141,9 @@ describe("200 quick commands while the line breaks five times a second", () => {
     try {
       const queue = Array.from({ length: count }, (_, n) => n);
       const run = async (n: number) => {
-        const { id } = await start(`echo ${n} >>storm; echo out ${n}; exit ${n % 120}`, { ifOffline: "queue" });
+        const { id } = await start(`echo ${n} >>storm; echo out ${n}; exit ${n % 120}`, {
+          ifOffline: "queue",
+        });
         const done = await product.api.final(id);
         return { n, id, status: done.status, exitCode: done.exitCode };
       };
@@ -140,8 +155,13 @@ describe("200 quick commands while the line breaks five times a second", () => {
       const all = (await Promise.all(Array.from({ length: 16 }, worker))).flat();
       clearInterval(breaking);
       expect(proxy.opened).toBeGreaterThan(opened + 2);
-      for (const { n, status, exitCode } of all) expect({ n, status, exitCode }).toEqual({ n, status: "exited", exitCode: n % 120 });
-      expect(lines("storm").map(Number).toSorted((a, b) => a - b)).toEqual(Array.from({ length: count }, (_, n) => n));
+      for (const { n, status, exitCode } of all)
+        expect({ n, status, exitCode }).toEqual({ n, status: "exited", exitCode: n % 120 });
+      expect(
+        lines("storm")
+          .map(Number)
+          .toSorted((a, b) => a - b),
+      ).toEqual(Array.from({ length: count }, (_, n) => n));
       await product.status("n1", "online");
       for (const { n, id } of all) expect((await product.api.output(id)).text).toBe(`out ${n}\n`);
     } finally {

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startEmbeddedPostgres } from "../../control-plane/store/embedded/start.ts";
@@ -56,7 +56,9 @@ describe("a database that goes away and comes back", () => {
     await eventually(async () => (await product.api.api("GET /readyz")).status === 200, 60_000);
     await waiting;
     expect(await product.api.final(id)).toMatchObject({ status: "exited", exitCode: 8 });
-    expect((await product.api.raw(id)).toString()).toBe(Array.from({ length: 2000 }, (_, n) => `${n + 1}\n`).join(""));
+    expect((await product.api.raw(id)).toString()).toBe(
+      Array.from({ length: 2000 }, (_, n) => `${n + 1}\n`).join(""),
+    );
     expect(await product.api.exec({ node: "n1", command: "exit 3" })).toMatchObject({ exitCode: 3 });
   });
 
@@ -65,10 +67,19 @@ describe("a database that goes away and comes back", () => {
     const breaking = setInterval(() => proxy.cut(), 150);
     const once = async (n: number) => {
       for (;;) {
-        const body = { node: "n1", cwd: path("runs"), command: `echo x >>${n}; exit ${n}`, ifOffline: "queue" };
-        const answer = await product.api.api<{ id: string }>("POST /v1/processes", { body, headers: { "idempotency-key": `db-${n}` } });
+        const body = {
+          node: "n1",
+          cwd: path("runs"),
+          command: `echo x >>${n}; exit ${n}`,
+          ifOffline: "queue",
+        };
+        const answer = await product.api.api<{ id: string }>("POST /v1/processes", {
+          body,
+          headers: { "idempotency-key": `db-${n}` },
+        });
         if (answer.status < 300) return answer.value.id;
-        if (answer.status !== 503) throw new Error(`answered ${answer.status}: ${JSON.stringify(answer.value)}`);
+        if (answer.status !== 503)
+          throw new Error(`answered ${answer.status}: ${JSON.stringify(answer.value)}`);
       }
     };
     const ids: string[] = [];
@@ -79,7 +90,6 @@ describe("a database that goes away and comes back", () => {
     }
     const done = await Promise.all(ids.map((id) => product.api.final(id)));
     expect(done.map(({ status, exitCode }) => [status, exitCode])).toEqual(ids.map((_, n) => ["exited", n]));
-    const { readFileSync } = await import("node:fs");
     for (let n = 0; n < 30; n++) expect(readFileSync(path(`runs/${n}`), "utf8")).toBe("x\n");
   }, 120_000);
 });

@@ -2,10 +2,26 @@ import type { ProcessView } from "#shared/api/process.ts";
 import { isFinal } from "#shared/process-state.ts";
 
 export type Query = Record<string, string | number | boolean>;
-export type ApiOptions = { query?: Query; body?: unknown; text?: string; headers?: Record<string, string>; token?: string | null; signal?: AbortSignal };
+export type ApiOptions = {
+  query?: Query;
+  body?: unknown;
+  text?: string;
+  headers?: Record<string, string>;
+  token?: string | null;
+  signal?: AbortSignal;
+};
 export type Reply<T> = { status: number; headers: Headers; value: T };
-export type Problem = { status: number; code: string; detail: string; requestId: string; issues?: { path: string; message: string }[] };
-export type TextResult = { text: string; truncated: { originalBytes: number; retainedBytes: number; omittedBytes: number } | null };
+export type Problem = {
+  status: number;
+  code: string;
+  detail: string;
+  requestId: string;
+  issues?: { path: string; message: string }[];
+};
+export type TextResult = {
+  text: string;
+  truncated: { originalBytes: number; retainedBytes: number; omittedBytes: number } | null;
+};
 export type ExecView = ProcessView & { result: TextResult & { stdout: TextResult; stderr: TextResult } };
 
 const answerMs = 100_000;
@@ -21,7 +37,10 @@ export class Api {
     this.token = token;
   }
 
-  async fetch(call: string, { query = {}, body, text, headers = {}, token = this.token, signal }: ApiOptions = {}): Promise<Response> {
+  async fetch(
+    call: string,
+    { query = {}, body, text, headers = {}, token = this.token, signal }: ApiOptions = {},
+  ): Promise<Response> {
     const [method = "GET", path = "/"] = call.split(" ");
     const search = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]));
     const sent = text ?? (body === undefined ? undefined : JSON.stringify(body));
@@ -69,10 +88,11 @@ export class Api {
 
   /** Waits for the final state. */
   async final(id: string): Promise<ProcessView> {
-    for (const deadline = performance.now() + 2 * lookMs; ; ) {
+    for (const deadline = performance.now() + 2 * lookMs; ;) {
       const seen = await this.get(`GET /v1/processes/${id}`, { query: { waitMs: lookMs } });
       if (isFinal(seen.status)) return seen;
-      if (performance.now() > deadline) throw new Error(`not ended after ${2 * lookMs} ms: ${JSON.stringify(seen)}`);
+      if (performance.now() > deadline)
+        throw new Error(`not ended after ${2 * lookMs} ms: ${JSON.stringify(seen)}`);
     }
   }
 
@@ -83,13 +103,24 @@ export class Api {
     if (met !== "pattern") throw new Error(`${id} did not print "${pattern}"`);
   }
 
-  output<T = { text: string; from: number; to: number; next: number; totalBytes: number; truncated: TextResult["truncated"] }>(id: string, query: Query = {}): Promise<T> {
+  output<
+    T = {
+      text: string;
+      from: number;
+      to: number;
+      next: number;
+      totalBytes: number;
+      truncated: TextResult["truncated"];
+    },
+  >(id: string, query: Query = {}): Promise<T> {
     return this.get<T>(`GET /v1/processes/${id}/output`, { query });
   }
 
   /** The bytes as the process wrote them. */
   async raw(id: string, query: Query = {}): Promise<Buffer> {
-    const response = await this.fetch(`GET /v1/processes/${id}/output`, { query: { ...query, format: "raw" } });
+    const response = await this.fetch(`GET /v1/processes/${id}/output`, {
+      query: { ...query, format: "raw" },
+    });
     if (!response.ok) throw new Error(`raw output answered ${response.status}: ${await response.text()}`);
     return Buffer.from(await response.arrayBuffer());
   }

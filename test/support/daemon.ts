@@ -55,7 +55,9 @@ export class Daemon {
       };
       this.#readers.add(look);
       look();
-      void this.ended.then((end) => reject(new Error(`ended (${JSON.stringify(end)}) without "${text}":\n${this.#log}`)));
+      void this.ended.then((end) =>
+        reject(new Error(`ended (${JSON.stringify(end)}) without "${text}":\n${this.#log}`)),
+      );
     });
   }
 

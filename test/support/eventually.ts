@@ -16,13 +16,18 @@ export const eventually = async (holds: () => boolean | Promise<boolean>, ms = 1
 
 /** Pids whose command line or environment holds a text, zombies not counted. */
 export const pidsWith = (text: string): number[] =>
-  readdirSync("/proc").map(Number).filter((pid) => pid > 0 && pid !== process.pid && holds(pid, text));
+  readdirSync("/proc")
+    .map(Number)
+    .filter((pid) => pid > 0 && pid !== process.pid && holds(pid, text));
 
 const holds = (pid: number, text: string): boolean => {
   try {
     const state = readFileSync(`/proc/${pid}/stat`, "latin1").replace(/^.*\) /s, "")[0];
     if (state === "Z") return false;
-    return readFileSync(`/proc/${pid}/cmdline`, "latin1").includes(text) || readFileSync(`/proc/${pid}/environ`, "latin1").includes(text);
+    return (
+      readFileSync(`/proc/${pid}/cmdline`, "latin1").includes(text) ||
+      readFileSync(`/proc/${pid}/environ`, "latin1").includes(text)
+    );
   } catch {
     // It ended while we looked.
     return false;

@@ -49,7 +49,13 @@ export class Product {
   /** The environment of a user who has nothing but this product. */
   get env(): Record<string, string> {
     const home = join(this.folder, "home");
-    return { PATH: process.env["PATH"] ?? "", HOME: home, XDG_CONFIG_HOME: join(home, "config"), XDG_DATA_HOME: join(home, "data"), DROVER_LOG: "json" };
+    return {
+      PATH: process.env["PATH"] ?? "",
+      HOME: home,
+      XDG_CONFIG_HOME: join(home, "config"),
+      XDG_DATA_HOME: join(home, "data"),
+      DROVER_LOG: "json",
+    };
   }
 
   /** The environment of the CLI that uses it. */
@@ -71,7 +77,12 @@ export class Product {
 
   /** Starts the control plane, again on its port; resolves when it answers. */
   async startControlPlane(): Promise<void> {
-    const env = { DATABASE_URL: this.databaseUrl, DROVER_ADMIN_TOKEN: this.token, DROVER_PORT: String(this.#port), DROVER_DATA_DIR: join(this.folder, "control plane") };
+    const env = {
+      DATABASE_URL: this.databaseUrl,
+      DROVER_ADMIN_TOKEN: this.token,
+      DROVER_PORT: String(this.#port),
+      DROVER_DATA_DIR: join(this.folder, "control plane"),
+    };
     const daemon = new Daemon(["serve"], { env: { ...this.env, ...env, ...this.#options.env } });
     this.controlPlane = daemon;
     await daemon.seen("Drover listens on ");
@@ -85,7 +96,9 @@ export class Product {
 
   /** Starts a new agent; resolves when its node is online. */
   async agent(name: string, options: AgentOptions = {}): Promise<Agent> {
-    const { token } = await this.api.get<{ token: string }>("POST /v1/join-tokens", { body: { nodeName: name } });
+    const { token } = await this.api.get<{ token: string }>("POST /v1/join-tokens", {
+      body: { nodeName: name },
+    });
     const agent = new Agent(this, name, { ...options, env: { ...options.env, DROVER_JOIN_TOKEN: token } });
     this.agents.set(name, agent);
     await agent.start();
@@ -103,13 +116,16 @@ export class Product {
   }
 
   get log(): string {
-    const agents = [...this.agents.values()].map((agent) => `--- agent ${agent.name}\n${agent.daemon?.log ?? ""}`);
+    const agents = [...this.agents.values()].map(
+      (agent) => `--- agent ${agent.name}\n${agent.daemon?.log ?? ""}`,
+    );
     return [`--- control plane\n${this.controlPlane?.log ?? ""}`, ...agents].join("\n");
   }
 
   /** Ends everything and removes every trace, whatever state it is in. */
   async close(): Promise<void> {
-    for (const daemon of [...[...this.agents.values()].map((agent) => agent.daemon), this.controlPlane]) daemon?.kill("SIGKILL");
+    for (const daemon of [...[...this.agents.values()].map((agent) => agent.daemon), this.controlPlane])
+      daemon?.kill("SIGKILL");
     await endAllOf(this.folder);
     await this.#database?.drop();
     rmSync(this.folder, { recursive: true, force: true });
@@ -131,7 +147,16 @@ export class Agent {
   }
 
   get words(): string[] {
-    return ["agent", "--url", this.#options.url ?? this.#product.api.url, "--name", this.name, "--data-dir", this.dataDir, ...(this.#options.flags ?? [])];
+    return [
+      "agent",
+      "--url",
+      this.#options.url ?? this.#product.api.url,
+      "--name",
+      this.name,
+      "--data-dir",
+      this.dataDir,
+      ...(this.#options.flags ?? []),
+    ];
   }
 
   /** Starts it on its data folder; resolves when it has its link. */

@@ -69,7 +69,8 @@ export class Proxy {
 
   heal(): void {
     this.#holes.clear();
-    for (const line of this.#lines) for (const direction of ["up", "down"] as const) sourceOf(line, direction).resume();
+    for (const line of this.#lines)
+      for (const direction of ["up", "down"] as const) sourceOf(line, direction).resume();
   }
 
   async close(): Promise<void> {
@@ -118,4 +119,5 @@ export class Proxy {
   }
 }
 
-const sourceOf = (line: Line, direction: Direction): Socket => (direction === "up" ? line.client : line.server);
+const sourceOf = (line: Line, direction: Direction): Socket =>
+  direction === "up" ? line.client : line.server;
