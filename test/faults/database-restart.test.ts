@@ -88,6 +88,10 @@ describe("a database that goes away and comes back", () => {
     } finally {
       clearInterval(breaking);
     }
+    // Connections that were cut last are noticed by whoever uses them next.
+    const isReadable = async (id: string) =>
+      (await product.api.api(`GET /v1/processes/${id}`)).status === 200;
+    await Promise.all(ids.map((id) => eventually(() => isReadable(id), 60_000)));
     const done = await Promise.all(ids.map((id) => product.api.final(id)));
     expect(done.map(({ status, exitCode }) => [status, exitCode])).toEqual(ids.map((_, n) => ["exited", n]));
     for (let n = 0; n < 30; n++) expect(readFileSync(path(`runs/${n}`), "utf8")).toBe("x\n");

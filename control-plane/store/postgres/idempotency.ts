@@ -24,7 +24,7 @@ export const idempotencyStore = (sql: Sql): Idempotency => ({
     const claim = storable(wanted);
     const deadline = performance.now() + waitLimitMs;
     for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
-      if (await claimed(sql, claim)) return await work(sql, claim, create);
+      if (await claimed(sql, claim).catch(freeing(sql, claim))) return await work(sql, claim, create);
       const [seen] = await sql<KeyRecord[]>`
         select held.*, ${objectExists(sql)} as exists from idempotency_keys held
         where scope = ${claim.scope} and key = ${claim.key}`;
@@ -62,19 +62,27 @@ async function claimed(sql: Sql, { scope, key, digest, objectId, now }: Claim): 
 }
 
 async function work(sql: Sql, claim: Claim, create: () => Promise<string>) {
-  // Another one may have taken the claim over meanwhile.
-  const ours = sql`scope = ${claim.scope} and key = ${claim.key} and object_id = ${claim.objectId}`;
-  const objectId = await create().catch(async (error: unknown) => {
-    await insistently(
-      () => sql`delete from idempotency_keys held where ${ours} and not ${objectExists(sql)}`,
-    );
-    throw error;
-  });
+  const objectId = await create().catch(freeing(sql, claim));
   await insistently(
-    () => sql`update idempotency_keys set object_id = ${objectId}, settled = true where ${ours}`,
+    () =>
+      sql`update idempotency_keys set object_id = ${objectId}, settled = true where ${isOurs(sql, claim)}`,
   );
   return { outcome: "created", objectId } as const;
 }
+
+/** Frees the key and passes the failure on: of the work, or of a claim that may have arrived all the same. */
+const freeing =
+  (sql: Sql, claim: Claim) =>
+  async (error: unknown): Promise<never> => {
+    await insistently(
+      () => sql`delete from idempotency_keys held where ${isOurs(sql, claim)} and not ${objectExists(sql)}`,
+    );
+    throw error;
+  };
+
+// Another one may have taken the claim over meanwhile.
+const isOurs = (sql: Sql, { scope, key, objectId }: Claim) =>
+  sql`scope = ${scope} and key = ${key} and object_id = ${objectId} and not settled`;
 
 /** Tries at once, and where the database is away goes on behind the answer. */
 async function insistently(act: () => Promise<unknown>): Promise<void> {
