@@ -41,7 +41,11 @@ export interface Seal {
   digest(text: string): Promise<string>;
 }
 
-export type RequestWithoutId = RequestFrame extends infer F ? (F extends { rid: string } ? Omit<F, "rid"> : never) : never;
+export type RequestWithoutId = RequestFrame extends infer F
+  ? F extends { rid: string }
+    ? Omit<F, "rid">
+    : never
+  : never;
 export type PlainFrame = Exclude<DownFrame, RequestFrame>;
 
 /** Expected outcomes of a request to a node; `no_answer`: the socket went or the time ran out, so what happened is unknown. */
@@ -58,6 +62,8 @@ export type OutputChunk = { from: number; to: number; bytes: Uint8Array | null }
 export interface NodeHub {
   /** Whether a live socket exists at this moment. */
   online(nodeId: string): boolean;
+  /** The id of a node with a live socket, by its name. */
+  named(name: string): string | undefined;
   load(nodeId: string): { load: NodeLoad | null; lastSeenAt: Date } | undefined;
   /** Sends a frame; false when there is no live socket. */
   push(nodeId: string, frame: PlainFrame): boolean;
@@ -72,11 +78,19 @@ export interface NodeHub {
   confirmed(nodeId: string, processId: string): boolean;
   /** When a start was last sent on the node's live socket; undefined when it was not. */
   sentAt(nodeId: string, processId: string): Date | undefined;
-  request(nodeId: string, frame: RequestWithoutId, limit: { timeoutMs: number; signal?: AbortSignal | undefined }): Promise<RequestOutcome>;
+  request(
+    nodeId: string,
+    frame: RequestWithoutId,
+    limit: { timeoutMs: number; signal?: AbortSignal | undefined },
+  ): Promise<RequestOutcome>;
   /**
    * Follows a stream from an offset: chunks in order without loss or repeat until the signal aborts or the socket goes
    * (the iteration then ends; the caller may follow again from where it was). Credit is given when a chunk was taken.
    */
-  follow(nodeId: string, what: { id: string; stream: StreamName; from: number }, signal: AbortSignal): AsyncIterable<OutputChunk>;
+  follow(
+    nodeId: string,
+    what: { id: string; stream: StreamName; from: number },
+    signal: AbortSignal,
+  ): AsyncIterable<OutputChunk>;
   disconnect(nodeId: string, code: number, reason: string): void;
 }

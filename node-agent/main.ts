@@ -1,6 +1,5 @@
 import { writeSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
-import { setFlagsFromString } from "node:v8";
 import { startAgent, type Agent } from "./agent.ts";
 import {
   readConfig,
@@ -13,6 +12,7 @@ import {
 import { createLog, type AgentLog } from "./log.ts";
 import { stepAsideAsFirstProcess } from "./machine/first-process.ts";
 import { closeInheritedFds } from "./machine/inherited-fds.ts";
+import { becomeLean } from "./machine/lean.ts";
 import { listenForStop, type StopWish } from "./stop-wish.ts";
 
 /**
@@ -28,8 +28,7 @@ export async function runAgent(argv: string[], env: Environment): Promise<number
   const config = configOf(argv, env);
   if (typeof config === "number") return config;
   const log = createLog({ format: config.logFormat, write: (line) => void process.stderr.write(line) });
-  // Short bursts must not leave a large young generation behind: memory at rest counts for more than speed here.
-  setFlagsFromString("--semi-space-growth-factor=1");
+  becomeLean();
   stepAsideAsFirstProcess(log);
   closeInheritedFds();
   keepSecrets(config, log, env);

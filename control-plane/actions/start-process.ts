@@ -21,8 +21,9 @@ const admitStart = async (needs: Needs, body: StartProcessBody): Promise<string>
   if (refused !== undefined)
     throw new DroverError("command_refused", refused.reason, { rule: refused.rule, reason: refused.reason });
   const named = body.node ?? "";
-  // Who holds a live socket under this id is a node: no need to ask the database.
-  if (needs.hub.online(named)) return named;
+  // Who holds a live socket under this id or name is a node: no need to ask the database.
+  const held = needs.hub.online(named) ? named : needs.hub.named(named);
+  if (held !== undefined) return held;
   const { id } = await findNode(needs, named);
   if (body.ifOffline === "fail" && !needs.hub.online(id)) throw nodeOffline();
   return id;

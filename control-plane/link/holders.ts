@@ -7,6 +7,7 @@ export type Holder = { session: Session; node: LiveNode };
 /** Which session holds which node, in this process: at most one a node. */
 export class Holders {
   readonly #holders = new Map<string, Holder>();
+  readonly #names = new Map<string, string>();
   /** What the last session of a node that is away knew: a start that was confirmed stays so until the next hello. */
   readonly #last = new Map<string, Alive>();
   readonly #admissions = new Map<string, Promise<unknown>>();
@@ -15,19 +16,33 @@ export class Holders {
     return this.#holders.get(nodeId);
   }
 
+  /** The id of a node that is held, by its name. */
+  named(name: string): string | undefined {
+    const nodeId = this.#names.get(name);
+    return nodeId !== undefined && this.#holders.get(nodeId)?.node.name === name ? nodeId : undefined;
+  }
+
+  /** A node that is held has this name now. */
+  name(nodeId: string, name: string): void {
+    this.#names.set(name, nodeId);
+  }
+
   aliveOn(nodeId: string): Alive | undefined {
     return this.#holders.get(nodeId)?.node.alive ?? this.#last.get(nodeId);
   }
 
   hold(holder: Holder): void {
-    this.#last.delete(holder.session.nodeId);
-    this.#holders.set(holder.session.nodeId, holder);
+    const { nodeId } = holder.session;
+    this.#last.delete(nodeId);
+    this.#holders.set(nodeId, holder);
+    this.name(nodeId, holder.node.name);
   }
 
   release(session: Session): void {
     const holder = this.#holders.get(session.nodeId);
     if (holder?.session !== session) return;
     this.#holders.delete(session.nodeId);
+    this.#names.delete(holder.node.name);
     this.#last.set(session.nodeId, holder.node.alive);
   }
 

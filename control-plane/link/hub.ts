@@ -6,6 +6,7 @@ export function createMemoryHub(holders: Holders): NodeHub {
   const node = (nodeId: string) => holders.of(nodeId)?.node;
   return {
     online: (nodeId) => holders.of(nodeId) !== undefined,
+    named: (name) => holders.named(name),
     load: (nodeId) => node(nodeId)?.sign,
     push: (nodeId, frame) => node(nodeId)?.send(frame) ?? false,
     start: (nodeId, launch) => node(nodeId)?.start(launch) ?? false,

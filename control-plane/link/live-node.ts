@@ -23,6 +23,8 @@ export type LiveNodeNeeds = {
   session: Session;
   admission: Admission;
   current: () => boolean;
+  /** The node has another name now. */
+  renamed: (name: string) => void;
 };
 
 type LiveFrame = Exclude<UpFrame, { type: "hello" | "goodbye" }>;
@@ -38,6 +40,8 @@ export class LiveNode {
   readonly #session: Session;
   readonly #epoch: number;
   readonly #intake: Intake;
+  readonly #renamed: (name: string) => void;
+  #name: string;
   #maxProcesses: number;
   #compared = false;
   /** Somebody found no free place, so something may be queued. */
@@ -45,11 +49,13 @@ export class LiveNode {
   #load: NodeLoad | null = null;
   #writtenAt = 0;
 
-  constructor({ needs, times, session, admission, current }: LiveNodeNeeds) {
+  constructor({ needs, times, session, admission, current, renamed }: LiveNodeNeeds) {
+    this.#renamed = renamed;
     this.#needs = needs;
     this.#times = times;
     this.#session = session;
     this.#epoch = admission.epoch;
+    this.#name = admission.nodeName;
     this.#maxProcesses = admission.maxProcesses;
     const send = (frame: DownFrame): boolean => session.send(frame);
     this.requests = new Requests(send);
@@ -69,6 +75,10 @@ export class LiveNode {
 
   get nodeId(): string {
     return this.#session.nodeId;
+  }
+
+  get name(): string {
+    return this.#name;
   }
 
   /** The load and the last sign of life. */
@@ -115,6 +125,8 @@ export class LiveNode {
     if (found === undefined) return undefined;
     if (found.value === undefined) return "deleted";
     this.#maxProcesses = found.value.maxProcesses;
+    this.#name = found.value.name;
+    this.#renamed(this.#name);
     if (this.#compared && this.#refused) await this.#dispatch();
     return undefined;
   }

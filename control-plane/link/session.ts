@@ -167,6 +167,7 @@ export class Session {
       session: this,
       admission,
       current: () => this.#holds(),
+      renamed: (name) => this.#holders.name(nodeId, name),
     });
     // Before anybody finds the session in `holders` and sends: welcome is the first frame.
     this.send({ type: "welcome", nodeId, nodeName, epoch });

@@ -4,6 +4,7 @@ import { backoffMs } from "#shared/backoff.ts";
 import type { Engine } from "../engine.ts";
 import type { Identity } from "../identity.ts";
 import { reasonOf, type Log } from "../log.ts";
+import { Confirmations } from "./confirmations.ts";
 import { deliver, type LiveRoom } from "./deliver.ts";
 import { createFollows } from "./follows.ts";
 import { helloOf, type Greeting } from "./hello.ts";
@@ -45,13 +46,15 @@ export class Link {
   readonly #needs: LinkNeeds;
   readonly #closing = new AbortController();
   readonly #outbox: Outbox;
+  readonly #confirmations: Confirmations;
   #socket: AgentSocket | undefined;
   #live: LiveRoom | undefined;
   #lastSaid = { why: "", at: -Infinity };
 
   constructor(needs: LinkNeeds) {
     this.#needs = needs;
-    this.#outbox = new Outbox(needs.engine);
+    this.#outbox = new Outbox(needs.engine, (id) => this.#confirmations.drop(id));
+    this.#confirmations = new Confirmations((id) => void this.#live?.socket.send({ type: "accepted", id }));
     needs.engine.onReport = (id) => this.#outbox.changed(id);
     needs.engine.onAccepted = (id) => this.#accepted(id);
     this.done = this.#run();
@@ -69,6 +72,7 @@ export class Link {
   /** Says goodbye and ends; within about a second. */
   async close(): Promise<void> {
     this.#closing.abort();
+    this.#confirmations.close();
     if (this.#live !== undefined) this.#socket?.send({ type: "goodbye" });
     this.#socket?.close(1000, "goodbye");
     await this.done;
@@ -159,7 +163,7 @@ export class Link {
   }
 
   #accepted(id: string): void {
-    this.#live?.socket.send({ type: "accepted", id });
+    this.#confirmations.add(id);
     this.#live?.follows.arrived(id);
   }
 

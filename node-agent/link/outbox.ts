@@ -17,14 +17,17 @@ type Sent = { revision: number; isOld: boolean };
 
 export class Outbox {
   readonly #engine: Pick<Engine, "report" | "inventory">;
+  readonly #onSend: (id: string) => void;
   readonly #marked = new Set<string>();
   readonly #sent = new Map<string, Sent>();
   #socket: AgentSocket | undefined;
   #isScheduled = false;
   #onSettled: (() => void)[] = [];
 
-  constructor(engine: Pick<Engine, "report" | "inventory">) {
+  /** `onSend` hears of each process that a report goes out for. */
+  constructor(engine: Pick<Engine, "report" | "inventory">, onSend: (id: string) => void) {
     this.#engine = engine;
+    this.#onSend = onSend;
   }
 
   /** Starts over on a new socket: everything alive or not acknowledged is sent. */
@@ -106,6 +109,7 @@ export class Outbox {
       this.#marked.delete(id);
       if (report === undefined) continue;
       this.#sent.set(id, { revision: report.revision, isOld: false });
+      this.#onSend(id);
       texts.push(text);
       chars += text.length;
     }

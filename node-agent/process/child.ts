@@ -45,8 +45,6 @@ export type ChildNeeds = { bootId: string; nextRevision(): number; changed(child
 type Phase = "claimed" | "running" | "settling" | "ended";
 
 const sweepAfterMs = 2000;
-/** A command that lives this long is reported as running; a shorter one only as ended. */
-const shownAfterMs = 25;
 /** A wrapper that has written the ending and stays (somebody stopped it) is waited for this long. */
 const wrapperEndsWithinMs = 1000;
 
@@ -137,7 +135,6 @@ export class Child {
       this.look({ wrapperGone: true });
     });
     wrapper.unref();
-    void pause(shownAfterMs, this.#life.signal).then(() => this.look());
   }
 
   /** Takes charge of a wrapper that an earlier agent spawned. */
@@ -174,7 +171,7 @@ export class Child {
     if (this.#phase === "ended" || this.#phase === "settling" || this.#life.signal.aborted) return;
     const gone = seen.wrapperGone === true || (this.tree.wrapper !== null && !isAlive(this.tree.wrapper));
     // Read after the look at the wrapper: an ending written in between is not missed.
-    const record = readRecord(this.folder);
+    const record = readRecord(this.folder, this.#spec);
     if (record) this.#take(record);
     // What comes after the ending was written does not change it.
     this.#told ??= record && endingIn(record, this.#intents);

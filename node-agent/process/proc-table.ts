@@ -16,9 +16,9 @@ export type ProcEntry = {
   name: string;
 };
 
-const read = (pid: number, file: string): string | undefined => {
+const read = (file: string): string | undefined => {
   try {
-    return readFileSync(`/proc/${pid}/${file}`, "latin1");
+    return readFileSync(`/proc/${file}`, "latin1");
   } catch {
     // The process ended, or belongs to somebody else: it is not there for us.
     return undefined;
@@ -44,7 +44,7 @@ export const parseStat = (text: string): ProcEntry => {
 
 /** One process now; undefined when there is none. */
 export const procEntry = (pid: number): ProcEntry | undefined => {
-  const text = read(pid, "stat");
+  const text = read(`${pid}/stat`);
   return text === undefined ? undefined : parseStat(text);
 };
 
@@ -59,6 +59,9 @@ export const allPids = (): number[] =>
     .map(Number)
     .filter((pid) => pid > 0);
 
+/** The pid that was given out last. */
+export const lastPid = (): number => Number(read("loadavg")?.split(" ").at(-1));
+
 /** All processes but zombies and threads of the kernel, and when they were looked at (ticks since boot). */
 export type ProcTable = { atTicks: number; entries: ProcEntry[] };
 
@@ -72,13 +75,13 @@ export const scanProcs = (): ProcTable => ({
 
 /** The command line as one text, or the name where there is none. */
 export const commandOf = (entry: ProcEntry): string =>
-  read(entry.pid, "cmdline")?.replace(/\0$/, "").replaceAll("\0", " ").slice(0, 200) || `[${entry.name}]`;
+  read(`${entry.pid}/cmdline`)?.replace(/\0$/, "").replaceAll("\0", " ").slice(0, 200) || `[${entry.name}]`;
 
 const tagName = "DROVER_PROCESS_ID=";
 
 /** The id of the Drover process whose environment this one inherited. */
 export const tagOf = (pid: number): string | undefined => {
-  const environment = read(pid, "environ");
+  const environment = read(`${pid}/environ`);
   if (environment === undefined) return undefined;
   const at = environment.startsWith(tagName) ? 0 : environment.indexOf(`\0${tagName}`) + 1;
   if (at === 0 && !environment.startsWith(tagName)) return undefined;

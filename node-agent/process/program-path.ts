@@ -9,6 +9,18 @@ const systemFolders = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin
  */
 export const programPath = (name: string, path = ""): string => {
   if (name.includes("/")) return name;
+  const known = found.get(`${name}:${path}`);
+  if (known !== undefined && isExecutable(known)) return known;
+  const now = lookUp(name, path);
+  if (found.size >= maxFound) found.clear();
+  found.set(`${name}:${path}`, now);
+  return now;
+};
+
+const found = new Map<string, string>();
+const maxFound = 100;
+
+const lookUp = (name: string, path: string): string => {
   const folders = [...path.split(delimiter).filter((folder) => folder.startsWith("/")), ...systemFolders];
   return folders.map((folder) => join(folder, name)).find(isExecutable) ?? name;
 };

@@ -117,7 +117,8 @@ const writeAt = (folder: ProcessFolder, position: number, bytes: Buffer): void =
 
 const beginning = (text: Buffer): number => Number(text.toString("latin1", 1, 1 + offsetDigits));
 
-export const readRecord = (folder: ProcessFolder): RunRecord | undefined => {
+/** `known` is the spec where the caller has it: it is then not read again. */
+export const readRecord = (folder: ProcessFolder, known?: Spec): RunRecord | undefined => {
   let text: Buffer;
   try {
     text = readFileSync(folder.run);
@@ -125,7 +126,7 @@ export const readRecord = (folder: ProcessFolder): RunRecord | undefined => {
     // No record: the start was claimed and nothing more.
     return undefined;
   }
-  const parsed = parseSpec(text);
+  const parsed = known ?? parseSpec(text);
   if (!parsed) return undefined;
   const lines = text.toString("utf8", beginning(text)).split("\n");
   return lines.reduce(withLine, { ...nothingYet, spec: parsed });

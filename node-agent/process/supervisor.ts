@@ -109,19 +109,21 @@ export class Supervisor implements Engine {
   }
 
   start(launch: Launch): void {
-    const known = this.#known(launch.id);
-    if (known) {
-      this.onAccepted(launch.id);
-      return known.reportAgain();
-    }
     const folder = processFolder(this.#needs.procs, launch.id);
-    const spec = this.#spec(launch);
-    const child = new Child(folder, spec, this.#childNeeds);
-    const refusal = claim(folder);
+    const claimed = this.#children.has(launch.id) ? "taken" : claim(folder);
+    if (claimed === "taken") return this.#startAgain(launch.id);
+    const child = new Child(folder, this.#spec(launch), this.#childNeeds);
     this.#keep(child);
     this.onAccepted(launch.id);
-    if (refusal) return child.conclude(refusal);
+    if (claimed) return child.conclude(claimed);
     this.#inTurn(() => this.#launch(child, launch));
+  }
+
+  /** A start that came before: it is confirmed, and what is known of it said again. */
+  #startAgain(id: string): void {
+    const known = this.#known(id);
+    this.onAccepted(id);
+    known?.reportAgain();
   }
 
   /** A process in memory, or one that ended and was stored, read from its folder. */
@@ -349,13 +351,13 @@ const notRunning: EngineAnswer = {
   error: { code: "process_not_running", message: "nothing of this process is alive" },
 };
 
-/** Makes the folder; what stands in the way is the ending of the start. */
-const claim = (folder: ProcessFolder): Ending | undefined => {
+/** Makes the folder; `taken` where there is one, else what stands in the way is the ending of the start. */
+const claim = (folder: ProcessFolder): Ending | "taken" | undefined => {
   try {
     mkdirSync(folder.path, { mode: 0o700 });
     return undefined;
   } catch (error) {
-    return spawnRefusal(error, folder.path);
+    return (error as NodeJS.ErrnoException).code === "EEXIST" ? "taken" : spawnRefusal(error, folder.path);
   }
 };
 

@@ -5,8 +5,8 @@ import { scanProcs } from "./proc-table.ts";
 import { membersOf } from "./tree.ts";
 
 /**
- * One clock for all processes of the agent: every 50 ms while any lives, not at all while none does. A process is looked
- * at every 100 ms while its output grows, else every second; limits are compared at every tick. /proc is read at most
+ * One clock for all processes of the agent: every 50 ms while any lives, not at all while none does. A command that lives at
+ * its first tick is reported as running; a shorter one only as ended. A process is looked at every 100 ms while its output grows, else every second; limits are compared at every tick. /proc is read at most
  * once a tick for all who need it, and at most every 200 ms.
  */
 const tickMs = 50;

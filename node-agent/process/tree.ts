@@ -1,5 +1,13 @@
 import { cgroupPids } from "./cgroup.ts";
-import { allPids, type ProcEntry, type ProcTable, scanProcs, tagOf, ticksPerSecond } from "./proc-table.ts";
+import {
+  allPids,
+  lastPid,
+  type ProcEntry,
+  type ProcTable,
+  scanProcs,
+  tagOf,
+  ticksPerSecond,
+} from "./proc-table.ts";
 import type { Identity } from "./record.ts";
 
 /**
@@ -99,10 +107,14 @@ export const mayHaveMembers = (tree: Tree): boolean => {
   const root = tree.wrapper?.pid;
   if (root === undefined) return false;
   if (cgroupPids(tree.cgroup).length > 0) return true;
-  return (
-    groupLives(root) ||
-    allPids().some((pid) => pid > root && pid !== tree.keeperPid && tagOf(pid) === tree.id)
-  );
+  return groupLives(root) || pidsAfter(root).some((pid) => pid !== tree.keeperPid && tagOf(pid) === tree.id);
+};
+
+/** Pids that were given out after this one; where only a few were, they are counted up instead of listed. */
+const pidsAfter = (pid: number): number[] => {
+  const last = lastPid();
+  if (last >= pid && last - pid <= 50) return Array.from({ length: last - pid }, (_, n) => pid + 1 + n);
+  return allPids().filter((other) => other > pid);
 };
 
 const groupLives = (group: number): boolean => {

@@ -18,6 +18,7 @@ export type DatabaseOptions = {
 
 const connectLimitS = 10;
 const idleLimitS = 300;
+const longestPauseS = 1;
 const statementLimitMs = 30_000;
 const lockLimitMs = 10_000;
 
@@ -28,6 +29,8 @@ export function openClient({ url, poolSize = 10 }: DatabaseOptions): Pool {
     max: poolSize,
     connect_timeout: connectLimitS,
     idle_timeout: idleLimitS,
+    // A database that is back is used again within a second; the package's own pauses grow to 20 s.
+    backoff: (failures) => (0.5 + Math.random() / 2) * Math.min(2 ** failures / 100, longestPauseS),
     onnotice: () => {},
     // Only names of columns: the keys inside of jsonb belong to users.
     transform: { column: { from: postgres.toCamel } },

@@ -24,7 +24,7 @@ export const idempotencyStore = (sql: Sql): Idempotency => ({
     const claim = storable(wanted);
     const deadline = performance.now() + waitLimitMs;
     for (let waitMs = firstWaitMs; ; waitMs = Math.min(waitMs * 2, longestWaitMs)) {
-      if (await claimed(sql, claim).catch(freeing(sql, claim))) return await work(sql, claim, create);
+      if (await claimedOrFree(sql, claim)) return await work(sql, claim, create);
       const [seen] = await sql<KeyRecord[]>`
         select held.*, ${objectExists(sql)} as exists from idempotency_keys held
         where scope = ${claim.scope} and key = ${claim.key}`;
@@ -61,8 +61,18 @@ async function claimed(sql: Sql, { scope, key, digest, objectId, now }: Claim): 
   return rows.length > 0;
 }
 
+/** A claim whose answer was cut off may have arrived, or be about to: it is freed a moment later. */
+const claimedOrFree = (sql: Sql, claim: Claim): Promise<boolean> =>
+  claimed(sql, claim).catch((error: unknown) => {
+    void again(() => free(sql, claim));
+    throw error;
+  });
+
 async function work(sql: Sql, claim: Claim, create: () => Promise<string>) {
-  const objectId = await create().catch(freeing(sql, claim));
+  const objectId = await create().catch(async (error: unknown) => {
+    await insistently(() => free(sql, claim));
+    throw error;
+  });
   await insistently(
     () =>
       sql`update idempotency_keys set object_id = ${objectId}, settled = true where ${isOurs(sql, claim)}`,
@@ -70,15 +80,8 @@ async function work(sql: Sql, claim: Claim, create: () => Promise<string>) {
   return { outcome: "created", objectId } as const;
 }
 
-/** Frees the key and passes the failure on: of the work, or of a claim that may have arrived all the same. */
-const freeing =
-  (sql: Sql, claim: Claim) =>
-  async (error: unknown): Promise<never> => {
-    await insistently(
-      () => sql`delete from idempotency_keys held where ${isOurs(sql, claim)} and not ${objectExists(sql)}`,
-    );
-    throw error;
-  };
+const free = (sql: Sql, claim: Claim) =>
+  sql`delete from idempotency_keys held where ${isOurs(sql, claim)} and not ${objectExists(sql)}`;
 
 // Another one may have taken the claim over meanwhile.
 const isOurs = (sql: Sql, { scope, key, objectId }: Claim) =>
