@@ -1,6 +1,8 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { ProcessView } from "#shared/api/process.ts";
+import { isFinal } from "#shared/process-state.ts";
 import { startEmbeddedPostgres } from "../../control-plane/store/embedded/start.ts";
 import { eventually, temporaryFolder } from "../support/eventually.ts";
 import { Product } from "../support/product.ts";
@@ -64,7 +66,7 @@ describe("a database that goes away and comes back", () => {
 
   it("whose connections break runs every command once that its caller repeats", async () => {
     mkdirSync(path("runs"));
-    const breaking = setInterval(() => proxy.cut(), 150);
+    const breaking = setInterval(() => proxy.cut(), 300);
     const once = async (n: number) => {
       for (;;) {
         const body = {
@@ -84,16 +86,21 @@ describe("a database that goes away and comes back", () => {
     };
     const ids: string[] = [];
     try {
-      for (let n = 0; n < 30; n++) ids.push(await once(n));
+      for (let n = 0; n < 100; n++) ids.push(await once(n));
     } finally {
       clearInterval(breaking);
     }
-    // Connections that were cut last are noticed by whoever uses them next.
-    const isReadable = async (id: string) =>
-      (await product.api.api(`GET /v1/processes/${id}`)).status === 200;
-    await Promise.all(ids.map((id) => eventually(() => isReadable(id), 60_000)));
-    const done = await Promise.all(ids.map((id) => product.api.final(id)));
-    expect(done.map(({ status, exitCode }) => [status, exitCode])).toEqual(ids.map((_, n) => ["exited", n]));
-    for (let n = 0; n < 30; n++) expect(readFileSync(path(`runs/${n}`), "utf8")).toBe("x\n");
+    // Connections that were cut last are noticed by whoever uses them next, who is told 503 and asks again.
+    const endings = ids.map(async (id) => {
+      let seen: ProcessView | undefined;
+      await eventually(async () => {
+        const { status, value } = await product.api.api<ProcessView>(`GET /v1/processes/${id}`);
+        seen = status === 200 ? value : undefined;
+        return seen !== undefined && isFinal(seen.status);
+      }, 90_000);
+      return [seen?.status, seen?.exitCode];
+    });
+    expect(await Promise.all(endings)).toEqual(ids.map((_, n) => ["exited", n]));
+    for (let n = 0; n < 100; n++) expect(readFileSync(path(`runs/${n}`), "utf8")).toBe("x\n");
   }, 120_000);
 });
