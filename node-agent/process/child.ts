@@ -67,6 +67,8 @@ export class Child {
   /** The ending as it was first seen in the record, and when. */
   #told: Ending | undefined;
   #toldMs: number | undefined;
+  /** Whether its output is still brought under its bound. */
+  #bounding = false;
   /** Whether the exit of a wrapper that this agent spawned is still to come. */
   #awaitsExit = false;
   #life = new AbortController();
@@ -111,7 +113,12 @@ export class Child {
   }
   /** Whether the control plane has everything and nothing more will come. */
   get done(): boolean {
-    return this.#phase === "ended" && this.#survivors.length === 0 && this.#ackedRevision >= this.#revision;
+    return (
+      this.#phase === "ended" &&
+      this.#survivors.length === 0 &&
+      !this.#bounding &&
+      this.#ackedRevision >= this.#revision
+    );
   }
   get pending(): boolean {
     return this.#ackedRevision < this.#revision;
@@ -213,7 +220,7 @@ export class Child {
   #leaderExited(ending: Ending): void {
     this.#phase = "settling";
     this.#watcher?.close();
-    if (!this.#killer.work && !overBound(this) && !mayHaveMembers(this.tree)) return this.#finish(ending, []);
+    if (!this.#killer.work && !mayHaveMembers(this.tree)) return this.#finish(ending, []);
     void this.#settle(ending);
   }
 
@@ -225,7 +232,6 @@ export class Child {
       killing: () => this.#killer.work,
       life,
     });
-    await boundOutput(this);
     if (life.aborted) return;
     this.#finish(ending, survivorsOf(this.tree));
     if (!this.#spec.keepDescendants && this.#survivors.length > 0) void this.#sweepLater(began);
@@ -241,8 +247,15 @@ export class Child {
     this.#ending = ending;
     this.#survivors = survivors;
     this.#revision = this.#needs.nextRevision();
+    this.#bounding = overBound(this);
     this.#ended.abort();
     this.#needs.changed(this);
+    if (this.#bounding) void boundOutput(this).then(() => this.#bounded());
+  }
+
+  #bounded(): void {
+    this.#bounding = false;
+    if (!this.#life.signal.aborted) this.#changed();
   }
 
   /** With a full disk what cannot be written is said again after a restart. */

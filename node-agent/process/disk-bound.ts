@@ -1,4 +1,13 @@
-import { closeSync, ftruncateSync, openSync, readSync, renameSync, writeFileSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  ftruncateSync,
+  openSync,
+  readSync,
+  renameSync,
+  statfsSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { runProgram } from "../machine/run-program.ts";
 import type { StreamName } from "#shared/streams.ts";
@@ -13,33 +22,51 @@ import { membersOf, type Tree } from "./tree.ts";
  * Keeps what a stream holds on disk under a bound while the process lives: the middle goes, head, tail, byte count and
  * offsets stay. The gap is written down before the bytes go, so that no reader takes a hole for zeros.
  *
+ * Freeing pages slows a command that writes as fast as it can (by a quarter, measured), so a bound may be passed for a
+ * while where the disk has room: by at most eight times itself, 512 MiB, and a 64th of what is free. When the process has
+ * ended its output is brought under the bound in any case.
+ *
  * With a punching fallocate nothing stands still: the command appends at the end, the hole is in the middle.
  * Without, the whole tree is stopped, the tail moved forward over the gap, the file cut, and the tree goes on.
  */
 const headShare = 1 / 8;
 const tailShare = 5 / 8;
 const blockBytes = 4096;
+const stepBytes = 16 * 1024 * 1024;
 
-/** The gap that brings a stream of this size under its bound; null while it is under it. */
+/** How far a living process may pass its bound. */
+export const slackBytes = (boundBytes: number, freeBytes: number): number =>
+  Math.min(8 * boundBytes, 512 * 1024 * 1024, freeBytes / 64);
+
+/** The gap that brings a stream of this size under its bound; null while it is within bound and slack. */
 export const wantedGap = (
   sizeBytes: number,
-  boundBytes: number,
+  { boundBytes, slack }: { boundBytes: number; slack: number },
   gap: Gap,
 ): { from: number; to: number } | null => {
-  if (sizeBytes - (gap.to - gap.from) <= boundBytes) return null;
+  if (sizeBytes - (gap.to - gap.from) <= boundBytes + slack) return null;
   const align = (bytes: number) => Math.floor(bytes / blockBytes) * blockBytes;
   const from = gap.to > gap.from ? gap.from : align(boundBytes * headShare);
   return { from, to: Math.max(gap.to, align(sizeBytes - boundBytes * tailShare)) };
 };
 
-const boundOf = (child: Child): number => child.spec.logBytes / streamsOf(child.spec.output).length;
+const boundsOf = (child: Child): { boundBytes: number; slack: number } => {
+  const boundBytes = child.spec.logBytes / streamsOf(child.spec.output).length;
+  if (child.phase === "ended") return { boundBytes, slack: 0 };
+  const { bavail, bsize } = statfsSync(child.folder.path);
+  return { boundBytes, slack: slackBytes(boundBytes, bavail * bsize) };
+};
 
-/** Whether a stream of the process holds more than it may. */
-export const overBound = (child: Child): boolean =>
-  streamsOf(child.spec.output).some((stream) => {
-    const gap = readGap(child.folder, stream);
-    return wantedGap(streamSize(child.folder, stream, gap), boundOf(child), gap) !== null;
-  });
+/** Whether a stream of the process holds more than it may now. */
+export const overBound = (child: Child): boolean => {
+  if (child.snapshots.totalBytes() <= child.spec.logBytes / 2) return false;
+  return streamsOf(child.spec.output).some((stream) => gapWanted(child, stream) !== null);
+};
+
+const gapWanted = (child: Child, stream: StreamName): { from: number; to: number } | null => {
+  const gap = readGap(child.folder, stream);
+  return wantedGap(streamSize(child.folder, stream, gap), boundsOf(child), gap);
+};
 
 const bounding = new WeakMap<Child, Promise<void>>();
 
@@ -55,20 +82,15 @@ export const boundOutput = (child: Child): Promise<void> => {
 };
 
 const boundStreams = async (child: Child): Promise<void> => {
-  for (const stream of streamsOf(child.spec.output))
-    await boundStream(child.folder, stream, boundOf(child), child.tree);
+  for (const stream of streamsOf(child.spec.output)) await boundStream(child, stream);
 };
 
-const boundStream = async (
-  folder: ProcessFolder,
-  stream: StreamName,
-  boundBytes: number,
-  tree: Tree,
-): Promise<void> => {
+const boundStream = async (child: Child, stream: StreamName): Promise<void> => {
+  const { folder, tree } = child;
   const gap = readGap(folder, stream);
-  const wanted = wantedGap(streamSize(folder, stream, gap), boundBytes, gap);
+  const wanted = gapWanted(child, stream);
   if (!wanted || wanted.to <= gap.to) return;
-  if (gap.shift === 0 && (await canPunch())) return punch(folder, stream, gap, wanted);
+  if (gap.shift === 0 && (await canPunch()) && (await punch(folder, stream, gap, wanted))) return;
   await compact(folder, stream, gap, { wanted, tree });
 };
 
@@ -78,17 +100,29 @@ const writeGap = (folder: ProcessFolder, stream: StreamName, gap: Gap): void => 
   renameSync(`${path}.new`, path);
 };
 
+/** False where it could not be done. */
 const punch = async (
   folder: ProcessFolder,
   stream: StreamName,
   gap: Gap,
   wanted: { from: number; to: number },
-): Promise<void> => {
+): Promise<boolean> => {
   writeGap(folder, stream, { ...wanted, shift: 0 });
   const from = gap.to > gap.from ? gap.to : wanted.from;
-  const range = ["--offset", String(from), "--length", String(wanted.to - from)];
-  const done = await fallocate(["--punch-hole", "--keep-size", ...range, streamPath(folder, stream)]);
-  if (!done) punching = Promise.resolve(false);
+  // In steps: a hole is punched under the lock that the writer needs.
+  for (let at = from; at < wanted.to; at += stepBytes) {
+    const length = Math.min(stepBytes, wanted.to - at);
+    const range = ["--offset", String(at), "--length", String(length)];
+    const done = await fallocate(["--punch-hole", "--keep-size", ...range, streamPath(folder, stream)]);
+    if (!done) return noPunching();
+  }
+  return true;
+};
+
+/** The file system refuses, or the tool has gone. */
+const noPunching = (): boolean => {
+  punching = Promise.resolve(false);
+  return false;
 };
 
 const fallocate = async (args: string[]): Promise<boolean> =>

@@ -66,7 +66,7 @@ export class Ticker {
     child.limits.outputIs(totalBytes);
     child.look();
     child.reportOutput();
-    if (totalBytes > child.spec.logBytes / 2 && overBound(child)) void boundOutput(child);
+    if (overBound(child)) void boundOutput(child);
   }
 
   #lookOf(child: Child, now: number): Look {

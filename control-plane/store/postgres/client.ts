@@ -17,7 +17,7 @@ export type DatabaseOptions = {
 };
 
 const connectLimitS = 10;
-const idleLimitS = 300;
+const idleLimitS = 20;
 const longestPauseS = 1;
 const statementLimitMs = 30_000;
 const lockLimitMs = 10_000;
