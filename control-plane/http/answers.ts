@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { page, problem } from "#shared/api/common.ts";
 import { nodeView } from "#shared/api/node.ts";
 import { processView, processWithResult } from "#shared/api/process.ts";

@@ -54,7 +54,7 @@ export class Link {
   constructor(needs: LinkNeeds) {
     this.#needs = needs;
     this.#outbox = new Outbox(needs.engine, (id) => this.#confirmations.drop(id));
-    this.#confirmations = new Confirmations((id) => void this.#live?.socket.send({ type: "accepted", id }));
+    this.#confirmations = new Confirmations((id) => this.#live?.socket.send({ type: "accepted", id }));
     needs.engine.onReport = (id) => this.#outbox.changed(id);
     needs.engine.onAccepted = (id) => this.#accepted(id);
     this.done = this.#run();

@@ -13,9 +13,24 @@ export const bootId = "test-boot";
 
 /** A launch with everything a start leaves out filled in. */
 export const launchOf = (command: string, more: Partial<Launch> = {}): Launch => ({
-  id: newId("proc"), chatId: null, command, argv: null, shell: "sh", cwd: "/tmp", env: {}, stdin: "none", output: "merged",
-  timeoutMs: null, idleTimeoutMs: null, idleOn: ["output", "cpu"], graceMs: 5000,
-  logBytes: 64 * 1024 * 1024, outputBytes: null, nice: null, keepDescendants: true, ...more,
+  id: newId("proc"),
+  chatId: null,
+  command,
+  argv: null,
+  shell: "sh",
+  cwd: "/tmp",
+  env: {},
+  stdin: "none",
+  output: "merged",
+  timeoutMs: null,
+  idleTimeoutMs: null,
+  idleOn: ["output", "cpu"],
+  graceMs: 5000,
+  logBytes: 64 * 1024 * 1024,
+  outputBytes: null,
+  nice: null,
+  keepDescendants: true,
+  ...more,
 });
 
 /** A supervisor as the link sees it; `acknowledges` plays a control plane that stores every report. */
@@ -34,7 +49,14 @@ export class Bench {
   }
 
   #make(): Supervisor {
-    const supervisor = new Supervisor({ procs: join(this.dir, "procs"), bootId, generation: this.#generation++, nodeName: () => "n1", cwd: "/tmp", ...this.#more });
+    const supervisor = new Supervisor({
+      procs: join(this.dir, "procs"),
+      bootId,
+      generation: this.#generation++,
+      nodeName: () => "n1",
+      cwd: "/tmp",
+      ...this.#more,
+    });
     supervisor.onReport = (id) => this.#take(supervisor.report(id));
     for (const report of supervisor.pendingReports()) this.#take(report);
     return supervisor;
@@ -98,10 +120,18 @@ export class Bench {
   /** All bytes of a stream that are kept. */
   async bytes(id: string, stream: "merged" | "stdout" | "stderr" = "merged"): Promise<Buffer> {
     const parts: Buffer[] = [];
-    for (let from = 0; ; ) {
+    for (let from = 0; ;) {
       const answer = await this.supervisor.read({ type: "read", rid: "r", id, stream, from });
       if ("error" in answer) throw new Error(answer.error.message);
-      const { parts: read, totalBytes, gaps } = answer.value as { totalBytes: number; parts: { to: number; b64: string }[]; gaps: { to: number }[] };
+      const {
+        parts: read,
+        totalBytes,
+        gaps,
+      } = answer.value as {
+        totalBytes: number;
+        parts: { to: number; b64: string }[];
+        gaps: { to: number }[];
+      };
       parts.push(...read.map((part) => Buffer.from(part.b64, "base64")));
       from = read.at(-1)?.to ?? gaps[0]?.to ?? totalBytes;
       if (from >= totalBytes) return Buffer.concat(parts);
