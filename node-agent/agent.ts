@@ -36,6 +36,7 @@ const settleMs = 2000;
 
 /** Starts the agent. Throws StartRefused where it cannot be, and rejects when `signal` aborts before it has started. */
 export async function startAgent(needs: StartNeeds): Promise<Agent> {
+  if (!existsSync("/proc/self/stat")) throw new StartRefused("the agent needs Linux with /proc");
   const folder = openDataFolder(needs.config.dataFolder);
   try {
     const greeting = greetingOf(needs.config, folder);
