@@ -1,11 +1,25 @@
-import { existsSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { decodeExit } from "../../../node-agent/process/ending.ts";
 import { Bench } from "../../support/engine.ts";
 
-const shells = ["/bin/dash", "/bin/bash", "/usr/bin/mksh", "/bin/mksh"].filter((path) => existsSync(path));
+/** busybox is a shell only by the name it is called by. */
+const busyboxAsh = (): string[] => {
+  const busybox = ["/bin/busybox", "/usr/bin/busybox"].find((path) => existsSync(path));
+  if (busybox === undefined) return [];
+  const ash = join(mkdtempSync(join(tmpdir(), "drover-ash-")), "ash");
+  symlinkSync(busybox, ash);
+  return [ash];
+};
 
-describe.each(["/bin/sh", ...shells])("endings under the wrapper shell %s", (shell) => {
+const ash = busyboxAsh();
+const shells = ["/bin/sh", "/bin/dash", "/bin/bash", "/bin/mksh", ...ash].filter((path) => existsSync(path));
+
+afterAll(() => ash.forEach((path) => rmSync(dirname(path), { recursive: true })));
+
+describe.each(shells)("endings under the wrapper shell %s", (shell) => {
   let bench: Bench;
   beforeAll(() => (bench = new Bench({ shell })));
   afterAll(() => bench.close());
