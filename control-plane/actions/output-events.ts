@@ -1,6 +1,6 @@
 import type { StreamName } from "#shared/streams.ts";
 import { completeUtf8Length, decodeText, isCleanText } from "#shared/output/utf8.ts";
-import { toBase64 } from "./base64.ts";
+import { toBase64 } from "#shared/base64.ts";
 import type { Position } from "./follow-position.ts";
 import type { StreamChunk } from "./follow-stream.ts";
 

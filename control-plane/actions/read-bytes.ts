@@ -4,7 +4,7 @@ import { readBytes as maxReadBytes } from "#shared/link/limits.ts";
 import type { Needs } from "../needs.ts";
 import type { ProcessRow, StoredOutput } from "../store/store.ts";
 import { askTimeoutMs } from "./ask-node.ts";
-import { fromBase64 } from "./base64.ts";
+import { fromBase64 } from "#shared/base64.ts";
 import { isGone } from "./stop-process.ts";
 import { holdsAll, joinPieces, readStored, storedOf, type Ask, type Reading } from "./stored-output.ts";
 

@@ -5,7 +5,7 @@ import { portsReply, stdinReply } from "#shared/link/frames.ts";
 import type { Needs } from "../needs.ts";
 import type { ProcessRow } from "../store/store.ts";
 import { askNode } from "./ask-node.ts";
-import { toBase64 } from "./base64.ts";
+import { toBase64 } from "#shared/base64.ts";
 import { isGone } from "./stop-process.ts";
 import { ended, getProcess } from "./wait-final.ts";
 

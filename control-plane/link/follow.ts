@@ -1,7 +1,7 @@
 import type { DownFrame, UpFrame } from "#shared/link/frames.ts";
 import { chunkBytes, windowBytes } from "#shared/link/limits.ts";
 import type { OutputChunk } from "../needs.ts";
-import { bytesOf } from "./base64.ts";
+import { fromBase64 } from "#shared/base64.ts";
 
 /**
  * One follower of one stream. The agent sends at most `windowBytes` ahead of the last credit; credit is given as chunks are
@@ -38,7 +38,7 @@ export class Follow {
   /** Takes what the agent sent; false when it broke the rules, and the follow is over. */
   take(frame: OutputFrame): boolean {
     if (this.#ended || (frame.gap === undefined && frame.to === frame.from)) return true;
-    const bytes = frame.gap === undefined ? bytesOf(frame.b64 ?? "") : null;
+    const bytes = frame.gap === undefined ? fromBase64(frame.b64 ?? "") : null;
     if (
       frame.from !== this.#at ||
       frame.to < frame.from ||

@@ -1,6 +1,6 @@
 import type { Report } from "#shared/link/report.ts";
 import type { ProcessReport } from "../store/store.ts";
-import { bytesOf } from "./base64.ts";
+import { fromBase64 } from "#shared/base64.ts";
 
 /** A report on the control plane's clock: what the agent tells as ages before `now` becomes times. */
 export function placedReport(report: Report, now: Date): ProcessReport {
@@ -14,8 +14,8 @@ export function placedReport(report: Report, now: Date): ProcessReport {
     observedAt: now,
     snapshots: snapshots.map(({ head, tail, ...snapshot }) => ({
       ...snapshot,
-      head: bytesOf(head),
-      tail: bytesOf(tail),
+      head: fromBase64(head),
+      tail: fromBase64(tail),
     })),
   };
 }

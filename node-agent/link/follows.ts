@@ -2,6 +2,7 @@ import type { DownFrame } from "#shared/link/frames.ts";
 import { windowBytes } from "#shared/link/limits.ts";
 import type { Engine, FollowedChunk, Follower } from "../engine.ts";
 import type { AgentSocket } from "./socket.ts";
+import { base64 } from "../base64.ts";
 
 /**
  * The streams that are followed on one socket.
@@ -76,6 +77,3 @@ function pass(socket: AgentSocket, follow: Follow, { from, to, bytes }: Followed
   follow.sentTo = to;
   socket.send(bytes === null ? { ...frame, gap: true } : { ...frame, b64: base64(bytes.subarray(skipped)) });
 }
-
-const base64 = (bytes: Uint8Array): string =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");

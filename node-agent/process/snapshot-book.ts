@@ -2,6 +2,7 @@ import type { StreamName } from "#shared/streams.ts";
 import type { Snapshot } from "#shared/link/report.ts";
 import { snapshotEveryMs } from "#shared/link/limits.ts";
 import { type ProcessFolder, streamsOf } from "./folder.ts";
+import { base64 } from "../base64.ts";
 import { headTail, readGap, streamSize } from "./output.ts";
 
 /**
@@ -76,6 +77,3 @@ const asSnapshot = (view: {
   tail: base64(view.tail),
   totalBytes: view.totalBytes,
 });
-
-const base64 = (bytes: Uint8Array): string =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");

@@ -3,6 +3,7 @@
 // its state only where `mayAdvance` allows the step.
 
 import { isFinal } from "#shared/process-state.ts";
+import { toBase64 } from "#shared/base64.ts";
 import type { ProcessReport, Processes } from "../store.ts";
 import type { Sql } from "./client.ts";
 import { againOnDeadlock } from "./deadlock.ts";
@@ -40,18 +41,8 @@ function newestOfEach(batch: ProcessReport[]): ProcessReport[] {
 const wireForm = ({ snapshots, ...report }: ProcessReport) => ({
   ...storable(report),
   final: isFinal(report.status),
-  snapshots: snapshots.map((each) => ({ ...each, head: base64(each.head), tail: base64(each.tail) })),
+  snapshots: snapshots.map((each) => ({ ...each, head: toBase64(each.head), tail: toBase64(each.tail) })),
 });
-
-const base64Step = 8192;
-
-// In steps, because a call takes only so many arguments; without Buffer, which not every runtime has.
-function base64(bytes: Uint8Array): string {
-  let binary = "";
-  for (let at = 0; at < bytes.length; at += base64Step)
-    binary += String.fromCharCode(...bytes.subarray(at, at + base64Step));
-  return btoa(binary);
-}
 
 type Batch = { nodeId: string; ids: string[]; text: string };
 
