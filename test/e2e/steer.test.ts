@@ -134,12 +134,13 @@ describe("steering", () => {
       Array.from({ length: 10 }, () => start("trap '' TERM; echo up; sleep 600 & sleep 600")),
     );
     for (const { id } of all) await product.api.printed(id, "up");
-    const stops = await Promise.all(
-      all.flatMap(({ id }) => [product.api.stop(id, 100), product.api.stop(id, 100)]),
-    );
-    for (const stopped of stops)
+    await Promise.all(all.flatMap(({ id }) => [product.api.stop(id, 100), product.api.stop(id, 100)]));
+    // A stop answers after a bounded wait, ended or still stopping.
+    for (const { id } of all) {
+      const stopped = await product.api.final(id);
       expect(stopped).toMatchObject({ status: "killed", reason: "stopped", survivors: [] });
-    for (const { id } of all) expect(pidsWith(id)).toEqual([]);
+      expect(pidsWith(id)).toEqual([]);
+    }
   });
 });
 

@@ -68,6 +68,7 @@ describe("kill -9 of the control plane", () => {
       graceMs: 60_000,
     });
     await product.api.printed(id, "begin");
+    await eventually(async () => (await product.api.process(id)).status === "running");
     // Nobody waits for the answer: the wish is stored before the node hears of it.
     const asked = product.api
       .api(`POST /v1/processes/${id}/stop`, { body: { graceMs: 0 } })
