@@ -1,37 +1,23 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { SignalName } from "#shared/signals.ts";
-import type { StreamName } from "#shared/streams.ts";
 import type { Launch } from "#shared/link/launch.ts";
 import type { Report } from "#shared/link/report.ts";
 import type { EndReason } from "#shared/process-state.ts";
-import type {
-  Engine,
-  EngineAnswer,
-  EngineRequest,
-  FollowedChunk,
-  Follower,
-  InventoryItem,
-} from "../engine.ts";
+import type { Engine, InventoryItem } from "../engine.ts";
 import { newCgroup, removeCgroup } from "./cgroup.ts";
 import { Child, type ChildNeeds } from "./child.ts";
 import { canceled } from "./ending.ts";
 import { baseEnvironment, commandEnvironment } from "./environment.ts";
-import { hasStream, type ProcessFolder, processFolder } from "./folder.ts";
-import { FileFollower } from "./follower.ts";
+import { type ProcessFolder, processFolder } from "./folder.ts";
 import { dropEnds, noteIntent } from "./intents.ts";
 import { launchWrapper } from "./launch.ts";
 import { cwdRefusal, diskRefusal, spawnRefusal } from "./launching.ts";
-import { listeningPorts } from "./ports.ts";
-import { answerRead } from "./reading.ts";
+import { Questions } from "./questions.ts";
 import type { Ending, Spec } from "./record.ts";
 import { recall, recover, specOf } from "./recovery.ts";
 import { reap } from "./retention.ts";
-import { grep } from "./search.ts";
-import { Stdin } from "./stdin.ts";
 import { Ticker } from "./ticker.ts";
 import { turns } from "./turns.ts";
-import { waitFor } from "./wait.ts";
 
 /**
  * All processes of this node. In memory are those that live and those whose ending is not stored yet; everything else is
@@ -66,7 +52,7 @@ export class Supervisor implements Engine {
   onAccepted: (id: string) => void = () => undefined;
   #needs: SupervisorNeeds;
   #children = new Map<string, Child>();
-  #stdin = new WeakMap<Child, Stdin>();
+  #questions: Questions;
   #inTurn = turns(startsAtOnce);
   #ticker = new Ticker(() => this.#children.values());
   #revision: number;
@@ -76,6 +62,7 @@ export class Supervisor implements Engine {
 
   constructor(needs: SupervisorNeeds) {
     this.#needs = needs;
+    this.#questions = new Questions(needs.procs, (id) => this.#children.get(id));
     this.#revision = needs.generation * revisionsPerGeneration;
     this.#childNeeds = {
       bootId: needs.bootId,
@@ -209,88 +196,15 @@ export class Supervisor implements Engine {
     child.end({ status: "killed", ...stop });
   }
 
-  async signal(id: string, signal: SignalName, scope: "tree" | "leader"): Promise<EngineAnswer> {
-    const child = this.#children.get(id);
-    if (!child?.lives) return notRunning;
-    const outcome = await child.signal(signal, scope);
-    if (outcome === "gone") return notRunning;
-    if (outcome === "not_permitted")
-      return { error: { code: "conflict", message: "the agent's user may not signal these processes" } };
-    return { value: {} };
-  }
-
-  stdin(id: string, bytes: Uint8Array, eof: boolean): Promise<EngineAnswer> {
-    const child = this.#children.get(id);
-    if (!child || child.phase === "ended") return Promise.resolve(notRunning);
-    const stdin = this.#stdin.get(child) ?? new Stdin(child);
-    this.#stdin.set(child, stdin);
-    return stdin.write(bytes, eof);
-  }
-
-  extend(id: string, timeoutMs: number): Promise<EngineAnswer> {
-    const child = this.#children.get(id);
-    if (!child || child.phase === "ended") return Promise.resolve(notRunning);
-    if (child.extend(timeoutMs)) return Promise.resolve({ value: {} });
-    return Promise.resolve({
-      error: {
-        code: "invalid_request",
-        message: "timeoutMs counts from the start, and that much has passed",
-      },
-    });
-  }
-
-  async read(request: EngineRequest<"read">): Promise<EngineAnswer> {
-    return this.#withStream(request, (folder) => answerRead(folder, request));
-  }
-
-  async grep(request: EngineRequest<"grep">, signal: AbortSignal): Promise<EngineAnswer> {
-    return this.#withStream(request, (folder) => grep({ ...request, folder }, signal));
-  }
-
-  async wait(request: EngineRequest<"wait">, signal: AbortSignal): Promise<EngineAnswer> {
-    const child = this.#children.get(request.id);
-    return this.#withStream(request, (folder) =>
-      waitFor(
-        { ...request, folder },
-        {
-          follow: (stream, from, onChunk) => new FileFollower(folder, stream, from, onChunk),
-          membersOf: () => child?.members() ?? [],
-          ended: child?.ended ?? AbortSignal.abort(),
-          signal,
-        },
-      ),
-    );
-  }
-
-  ports(id: string): Promise<EngineAnswer> {
-    const child = this.#children.get(id);
-    if (!child?.lives) return Promise.resolve(notRunning);
-    return Promise.resolve({ value: { ports: listeningPorts(child.members()) } });
-  }
-
-  async #withStream(
-    request: { id: string; stream: StreamName },
-    answer: (folder: ProcessFolder) => Promise<EngineAnswer>,
-  ): Promise<EngineAnswer> {
-    const folder = processFolder(this.#needs.procs, request.id);
-    if (hasStream(folder, request.stream)) return answer(folder);
-    const child = this.#children.get(request.id);
-    // A start that has not been spawned has written nothing yet.
-    if (child && child.phase === "claimed") await Promise.race([sleep(2000), ...untilSpawned(child)]);
-    if (hasStream(folder, request.stream)) return answer(folder);
-    return { error: { code: "not_found", message: "the node keeps no output of this process" } };
-  }
-
-  follow(
-    id: string,
-    stream: StreamName,
-    from: number,
-    send: (chunk: FollowedChunk) => boolean,
-  ): Follower | undefined {
-    const folder = processFolder(this.#needs.procs, id);
-    if (!hasStream(folder, stream) && !this.#children.has(id)) return undefined;
-    return new FileFollower(folder, stream, from, send);
-  }
+  // What is asked of one process is answered in questions.ts.
+  signal: Engine["signal"] = (...asked) => this.#questions.signal(...asked);
+  stdin: Engine["stdin"] = (...asked) => this.#questions.stdin(...asked);
+  extend: Engine["extend"] = (...asked) => this.#questions.extend(...asked);
+  read: Engine["read"] = (...asked) => this.#questions.read(...asked);
+  grep: Engine["grep"] = (...asked) => this.#questions.grep(...asked);
+  wait: Engine["wait"] = (...asked) => this.#questions.wait(...asked);
+  ports: Engine["ports"] = (...asked) => this.#questions.ports(...asked);
+  follow: Engine["follow"] = (...asked) => this.#questions.follow(...asked);
 
   pendingReports(): Report[] {
     return [...this.#children.values()].filter((child) => child.pending).map((child) => child.report());
@@ -347,10 +261,6 @@ export class Supervisor implements Engine {
   }
 }
 
-const notRunning: EngineAnswer = {
-  error: { code: "process_not_running", message: "nothing of this process is alive" },
-};
-
 /** Makes the folder; `taken` where there is one, else what stands in the way is the ending of the start. */
 const claim = (folder: ProcessFolder): Ending | "taken" | undefined => {
   try {
@@ -360,8 +270,3 @@ const claim = (folder: ProcessFolder): Ending | "taken" | undefined => {
     return (error as NodeJS.ErrnoException).code === "EEXIST" ? "taken" : spawnRefusal(error, folder.path);
   }
 };
-
-/** Settles when the child shows itself or ends. */
-const untilSpawned = (child: Child): Promise<void>[] => [
-  new Promise((resolve) => child.ended.addEventListener("abort", () => resolve(), { once: true })),
-];
