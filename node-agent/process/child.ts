@@ -250,10 +250,13 @@ export class Child {
     this.#bounding = overBound(this);
     this.#ended.abort();
     this.#needs.changed(this);
-    if (this.#bounding) void boundOutput(this).then(() => this.#bounded());
+    if (this.#bounding) void this.#bound();
   }
 
-  #bounded(): void {
+  /** Work under way when it ended went by an older size and the looser bound of the living: a second pass does the rest. */
+  async #bound(): Promise<void> {
+    await boundOutput(this);
+    await boundOutput(this);
     this.#bounding = false;
     if (!this.#life.signal.aborted) this.#changed();
   }

@@ -128,6 +128,17 @@ describe.each([
     );
     expect(kept).toBeLessThan(3 * MiB);
   });
+
+  it("is under its bound in the end, also where a flood ended while it was brought under it", async () => {
+    const flood = "/usr/bin/yes 123456789 | /usr/bin/head -c 40000000";
+    const ids = Array.from({ length: 8 }, () =>
+      bench.start(flood, { limits: undefined, logBytes: MiB } as never),
+    );
+    for (const id of ids) {
+      expect(await bench.final(id)).toMatchObject({ exitCode: 0, totalBytes: 40_000_000 });
+      await bench.until(id, (report) => report.omittedBytes >= 39_000_000 - 64 * 1024);
+    }
+  });
 });
 
 describe("pure rules of output", () => {
