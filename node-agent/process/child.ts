@@ -5,7 +5,7 @@ import type { ProcessStatus } from "#shared/process-state.ts";
 import type { Survivor } from "#shared/survivor.ts";
 import type { Report } from "#shared/link/report.ts";
 import { boundOutput, overBound } from "./disk-bound.ts";
-import { endingIn, endingWithoutRecord, firstEnd } from "./ending.ts";
+import { endingIn, endingWithoutRecord, firstEnd, recordGone } from "./ending.ts";
 import { factsOf, storyOf } from "./facts.ts";
 import type { ProcessFolder } from "./folder.ts";
 import { type EndIntent, type Intent, noteIntent } from "./intents.ts";
@@ -207,6 +207,8 @@ export class Child {
 
   #endingWithoutExit(record: RunRecord | undefined): Ending {
     if (record?.leader || firstEnd(this.#intents)) return endingWithoutRecord(this.#intents);
+    // It was there when the wrapper was spawned: somebody removed it, so how far the command came is not known.
+    if (!record) return recordGone;
     return {
       status: "failed",
       reason: "spawn_error",

@@ -70,6 +70,13 @@ export const rebooted: Ending = {
   exitCode: null,
   signal: null,
 };
+export const recordGone: Ending = {
+  status: "lost",
+  reason: "agent_state_lost",
+  detail: "the record of this process was removed from the node while it ran",
+  exitCode: null,
+  signal: null,
+};
 export const canceled: Ending = {
   status: "canceled",
   reason: "stopped",

@@ -49,6 +49,15 @@ describe.each(shells)("endings under the wrapper shell %s", (shell) => {
     });
   });
 
+  it("does not say that a command never started when its record was removed", async () => {
+    const folder = join(bench.dir, "procs", "$DROVER_PROCESS_ID");
+    expect(await bench.run(`/bin/rm -rf "${folder}"; exit 3`)).toMatchObject({
+      status: "lost",
+      reason: "agent_state_lost",
+      exitCode: null,
+    });
+  });
+
   it("knows an interrupt that was sent", async () => {
     const id = bench.start("sleep 60");
     await bench.running(id);
