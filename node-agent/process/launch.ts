@@ -28,7 +28,7 @@ read -r _drover_u _drover_s </proc/uptime; read -r _drover_s </proc/self/stat
 echo "${id} start $_drover_u $_drover_s" >&3
 `;
 const closing = (id: string, pipe: boolean) => `_drover_c=$?
-${pipe ? "{ kill $_drover_k; wait $_drover_k; } 2>/dev/null\n" : ""}read -r _drover_u _drover_s </proc/uptime
+${pipe ? "{ kill -9 $_drover_k; wait $_drover_k; } 2>/dev/null\n" : ""}read -r _drover_u _drover_s </proc/uptime
 echo "${id} exit $_drover_c $_drover_u end" >&3
 exit
 `;
@@ -52,9 +52,14 @@ export const launchScript = (launch: Launch, folder: ProcessFolder, around: Surr
   return `${opening(id)}${pipe ? keeper(id, input) : ""}(\n${leader}\n)\n${closing(id, pipe)}`;
 };
 
+/**
+ * The keeper has the write end from its birth: opened before it is forked, through a moment as reader and writer, which
+ * blocks nobody. Were it to open the pipe by itself, a command could see an end of file before it did.
+ */
 const keeper = (id: string, input: string): string => `${programPath("mkfifo")} -m 600 ${input}
-${programPath("sleep")} 2147483647 >${input} 3>&- 4>&- 2>/dev/null &
-_drover_k=$!; echo "${id} keeper $_drover_k" >&3
+exec 5<>${input} 6>${input} 5<&-
+${programPath("sleep")} 2147483647 >&6 6>&- 3>&- 4>&- 2>/dev/null &
+_drover_k=$!; exec 6>&-; echo "${id} keeper $_drover_k" >&3
 `;
 
 const execLine = (launch: Launch, folder: ProcessFolder, path: string): string => {

@@ -92,10 +92,12 @@ export class Stdin {
   #closed = false;
   #endKeeper(): void {
     this.#closed = true;
+    // The pipe may have a reader before anybody looked at the record; the keeper is in it by then.
+    this.#child.look();
     const pid = this.#child.tree.keeperPid;
     const keeper = pid === null ? undefined : procEntry(pid);
     // The keeper is a child of the wrapper, or it is not the keeper.
-    if (pid !== null && keeper?.ppid === this.#child.tree.wrapper?.pid) process.kill(pid, "SIGTERM");
+    if (pid !== null && keeper?.ppid === this.#child.tree.wrapper?.pid) process.kill(pid, "SIGKILL");
   }
 }
 

@@ -1,6 +1,9 @@
-import { endTree, killTree } from "./kill.ts";
+import { endTree, killTree, signalOne } from "./kill.ts";
 import { pause } from "./pause.ts";
 import type { Tree } from "./tree.ts";
+
+const lookEveryMs = 10;
+const wrapperAloneMs = 5000;
 
 /** What ending a tree needs to know of the life it ends. */
 export type KillHooks = { look(): void; leaderGone(): boolean; ended(): void; life: AbortSignal };
@@ -42,17 +45,25 @@ export class TreeKiller {
     });
   }
 
-  /** A wrapper that has not forked its child yet has no members: look again until the leader is gone. */
+  /**
+   * A wrapper that has not forked its child yet has no members: look again until the leader is gone. A wrapper that stays
+   * without members has lost its way; it is ended too, and the intent says what became of the command.
+   */
   async #endAll(graceMs: number): Promise<void> {
     const until = performance.now() + graceMs;
+    let aloneSince: number | undefined;
     for (;;) {
-      const left = await endTree(this.#tree, {
-        ms: Math.max(0, until - performance.now()),
-        hurry: this.#hurry.signal,
-      });
+      const ms = Math.max(0, until - performance.now());
+      const left = await endTree(this.#tree, { ms, hurry: this.#hurry.signal });
       this.#hooks.look();
       if (left.length > 0 || this.#hooks.leaderGone() || this.#hooks.life.aborted) return;
-      await pause(5, this.#hooks.life);
+      aloneSince ??= performance.now();
+      if (performance.now() - aloneSince > wrapperAloneMs) this.#endWrapper();
+      await pause(lookEveryMs, this.#hooks.life);
     }
+  }
+
+  #endWrapper(): void {
+    if (this.#tree.wrapper) signalOne(this.#tree.wrapper, "SIGKILL");
   }
 }

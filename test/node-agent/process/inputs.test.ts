@@ -33,6 +33,14 @@ describe("what a command is given", () => {
     });
   });
 
+  it("gives an end of file that comes the moment after the start", async () => {
+    for (let round = 0; round < 8; round++) {
+      const ids = Array.from({ length: 8 }, () => bench.start("cat", { stdin: "pipe" }));
+      await Promise.all(ids.map((id) => bench.supervisor.stdin(id, b("x"), true)));
+      for (const id of ids) expect(await bench.final(id)).toMatchObject({ exitCode: 0, totalBytes: 1 });
+    }
+  });
+
   it("takes more than a pipe holds, in order, from a slow reader", async () => {
     const id = bench.start("sleep 0.3; cat | md5sum", { stdin: "pipe" });
     const block = b("0123456789abcdef".repeat(16_384));
@@ -63,6 +71,31 @@ describe("what a command is given", () => {
     await bench.supervisor.signal(id, "KILL", "tree");
     await bench.final(id);
     expect(pidsWith(id)).toEqual([]);
+  });
+
+  it("ends when it is stopped in the moment of its start, stdin and all", async () => {
+    const ids = Array.from({ length: 24 }, () => {
+      const id = bench.start("cat", { stdin: "pipe" });
+      void bench.supervisor.stdin(id, b("x\n"), false);
+      return id;
+    });
+    for (const [n, id] of ids.entries()) {
+      if (n % 2 === 0) await bench.until(id, (report) => report.status === "running");
+      bench.supervisor.stop(id, { graceMs: 50, reason: "stopped" });
+    }
+    for (const id of ids) expect(["killed", "canceled"]).toContain((await bench.final(id)).status);
+    for (const id of ids) expect(pidsWith(id)).toEqual([]);
+  });
+
+  it("sees no end of stdin before there is one, however early the first bytes come", async () => {
+    const ids = Array.from({ length: 24 }, () => bench.start("cat", { stdin: "pipe" }));
+    for (const id of ids)
+      expect(await bench.supervisor.stdin(id, b("early\n"), false)).toHaveProperty("value");
+    for (const id of ids) expect(await bench.supervisor.stdin(id, b("late\n"), true)).toHaveProperty("value");
+    for (const id of ids) {
+      expect(await bench.final(id)).toMatchObject({ exitCode: 0 });
+      expect(await bench.text(id)).toBe("early\nlate\n");
+    }
   });
 
   it("gets every character as it was written", async () => {

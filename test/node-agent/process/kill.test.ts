@@ -61,6 +61,22 @@ describe("ending a tree", () => {
     expect(ended.durationMs).toBeGreaterThanOrEqual(500);
   });
 
+  it("ends a shell that waits for nothing any more, and says what became of the command", async () => {
+    const id = bench.start("sleep 60");
+    const { pid } = await bench.running(id);
+    const shell = pidsWith(`${id}/run`).filter((other) => other !== pid);
+    for (const waiting of shell) process.kill(waiting, "SIGSTOP");
+    // Again and again, as nobody does: the agent lets it go on at first.
+    const stopping = setInterval(
+      () => shell.forEach((waiting) => pidsWith(id).includes(waiting) && process.kill(waiting, "SIGSTOP")),
+      2,
+    );
+    bench.supervisor.stop(id, { graceMs: 0, reason: "stopped" });
+    expect(await bench.final(id)).toMatchObject({ status: "killed", reason: "stopped", exitCode: null });
+    clearInterval(stopping);
+    expect(pidsWith(id)).toEqual([]);
+  });
+
   it("lets a second stop shorten the grace", async () => {
     const id = bench.start("trap '' TERM; while :; do sleep 0.1; done");
     await bench.running(id);
