@@ -8,6 +8,9 @@ const tooLarge = (): DroverError =>
 
 /** Reads the whole body as text: first its size is checked, also of a body without a declared length, then its type. */
 export const readBodyText = async (c: Context<AppEnv>): Promise<string> => {
+  const encoding = c.req.header("content-encoding") ?? "identity";
+  if (encoding !== "identity")
+    throw new DroverError("unsupported_media_type", "the body must be sent without a content encoding");
   const declared = Number(c.req.header("content-length"));
   if (declared > maxBodyBytes) throw tooLarge();
   // A declared length is enforced by HTTP itself, so such a body can be read in one go.

@@ -184,10 +184,17 @@ export class Child {
     this.#told ??= record && endingIn(record, this.#intents);
     // Our own wrapper ends in a moment and its exit looks again; until then it would pass for somebody who lives on.
     if (this.#told && !(this.#awaitsExit && this.#wrapperEnds())) return this.#leaderExited(this.#told);
-    if (this.#told || !gone) return;
+    if (this.#told) return;
+    if (!gone) return this.#wakeWrapper(record);
     // Nobody waits for the command any more: what is left of it is ended, so that its fate is known to be over.
     if (mayHaveMembers(this.tree)) this.#killer.sweep();
     this.#leaderExited(this.#endingWithoutExit(record));
+  }
+
+  /** A command may have stopped its group, and with it the shell that is to write its ending. */
+  #wakeWrapper(record: RunRecord | undefined): void {
+    if (this.tree.wrapper && record?.leader && !isAlive(record.leader))
+      signalOne(this.tree.wrapper, "SIGCONT");
   }
 
   #wrapperEnds(): boolean {

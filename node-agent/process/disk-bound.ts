@@ -1,20 +1,11 @@
-import {
-  closeSync,
-  ftruncateSync,
-  openSync,
-  readSync,
-  renameSync,
-  statfsSync,
-  writeFileSync,
-  writeSync,
-} from "node:fs";
+import { closeSync, existsSync, ftruncateSync, openSync, readSync, statfsSync, writeSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { runProgram } from "../machine/run-program.ts";
 import type { StreamName } from "#shared/streams.ts";
 import type { Child } from "./child.ts";
 import { gapPath, type ProcessFolder, streamPath, streamsOf } from "./folder.ts";
 import { signalTree } from "./kill.ts";
-import { type Gap, readGap, streamSize } from "./output.ts";
+import { type Gap, noGap, readGap, streamSize } from "./output.ts";
 import { procEntry } from "./proc-table.ts";
 import { membersOf, type Tree } from "./tree.ts";
 
@@ -60,6 +51,7 @@ const boundsOf = (child: Child): { boundBytes: number; slack: number } => {
 /** Whether a stream of the process holds more than it may now. */
 export const overBound = (child: Child): boolean => {
   if (child.snapshots.totalBytes() <= child.spec.logBytes / 2) return false;
+  reserveGap(child);
   return streamsOf(child.spec.output).some((stream) => gapWanted(child, stream) !== null);
 };
 
@@ -94,10 +86,23 @@ const boundStream = async (child: Child, stream: StreamName): Promise<void> => {
   await compact(folder, stream, gap, { wanted, tree });
 };
 
+/** A gap is overwritten in place, at one length, once there is one. */
+const gapText = (gap: Gap): string => JSON.stringify(gap).padEnd(96);
+
 const writeGap = (folder: ProcessFolder, stream: StreamName, gap: Gap): void => {
   const path = gapPath(folder, stream);
-  writeFileSync(`${path}.new`, JSON.stringify(gap), { mode: 0o600 });
-  renameSync(`${path}.new`, path);
+  const fd = openSync(path, existsSync(path) ? "r+" : "wx", 0o600);
+  try {
+    writeSync(fd, gapText(gap), 0);
+  } finally {
+    closeSync(fd);
+  }
+};
+
+/** Makes room for the gap while there is room: a full disk is when it is needed most. */
+const reserveGap = (child: Child): void => {
+  for (const stream of streamsOf(child.spec.output))
+    if (!existsSync(gapPath(child.folder, stream))) writeGap(child.folder, stream, noGap);
 };
 
 /** False where it could not be done. */

@@ -79,7 +79,7 @@ export const recordGone: Ending = {
 };
 export const canceled: Ending = {
   status: "canceled",
-  reason: "stopped",
+  reason: null,
   detail: null,
   exitCode: null,
   signal: null,

@@ -8,7 +8,7 @@ import { gapPath, type ProcessFolder, streamPath } from "./folder.ts";
  * The recorded bytes of one stream. Offsets are absolute: byte n is the nth byte the command wrote, whatever is still kept.
  * A bounded log has one gap [from, to): those bytes are gone. With a punching fallocate the file keeps its length and
  * `shift` is 0; without, the tail was moved forward over the gap and lies `shift` bytes before its offset.
- * A gap's file is replaced by rename, so a reader sees the old gap or the new one.
+ * A gap is overwritten in place, in one short write, so a reader sees the old gap or the new one.
  */
 export type Gap = { from: number; to: number; shift: number };
 export const noGap: Gap = { from: 0, to: 0, shift: 0 };

@@ -61,6 +61,13 @@ describe("ending a tree", () => {
     expect(ended.durationMs).toBeGreaterThanOrEqual(500);
   });
 
+  it("lets the ending of a command be written that had stopped its own group", async () => {
+    expect(await bench.run("kill -STOP $PPID; echo z; exit 10")).toMatchObject({
+      status: "exited",
+      exitCode: 10,
+    });
+  });
+
   it("ends a shell that waits for nothing any more, and says what became of the command", async () => {
     const id = bench.start("sleep 60");
     const { pid } = await bench.running(id);
