@@ -19,6 +19,8 @@ export type ServerPlan = {
   logFile: string;
   durable: boolean;
   signal: AbortSignal;
+  /** Undefined: any free one. */
+  port?: number;
 };
 
 /** `reaped`: its end as our child; an adopted server has another parent. */
@@ -37,7 +39,7 @@ export async function startServer(plan: ServerPlan): Promise<RunningServer> {
 
 /** One try; "again" for what passes by itself: a port taken since, or the last backends of a killed server. */
 async function attempt(plan: ServerPlan, signal: AbortSignal): Promise<RunningServer | "again"> {
-  const child = await spawnServer(plan, await freePort());
+  const child = await spawnServer(plan, plan.port ?? (await freePort()));
   const ended = endingOf(child);
   const ready = await readyOrEnded(plan.cluster.folder, ended, signal);
   if (ready === "ended") {

@@ -11,6 +11,7 @@ import postgres from "postgres";
 import { placeBinaries, removeOlderBinaries } from "./binaries.ts";
 import { openCluster, superuser, type Cluster } from "./cluster.ts";
 import { embeddedError, failureFromSystem } from "./failure.ts";
+import { keepRunning } from "./keep.ts";
 import { lockFolder } from "./lock.ts";
 import { isPostmasterOf, readPostmasterFile, type PostmasterFile } from "./postmaster.ts";
 import { endsWithin, startServer, stopServer, type RunningServer } from "./server.ts";
@@ -49,10 +50,16 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
     const { pid, port } = running.server;
     const ms = Math.round(performance.now() - startedAt);
     options.log.info("postgres.start", { pid, port, adopted: running.adopted, durationMs: ms });
+    const kept = keepRunning(running.server, {
+      cluster: running.cluster.folder,
+      start: running.restart,
+      log: options.log,
+    });
     const stop = once(async () => {
-      await stopServer(running.cluster.folder, running.server);
+      await kept.release();
+      await stopServer(running.cluster.folder, kept.server());
       lock.release();
-      options.log.info("postgres.stop", { pid });
+      options.log.info("postgres.stop", { pid: kept.server().pid });
     });
     return { url: urlOf(running.cluster, port), adopted: running.adopted, stop };
   } catch (error) {
@@ -61,19 +68,26 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   }
 }
 
-type Running = { cluster: Cluster; server: RunningServer; adopted: boolean };
+type Running = {
+  cluster: Cluster;
+  server: RunningServer;
+  adopted: boolean;
+  restart(port: number, signal: AbortSignal): Promise<RunningServer>;
+};
 
 async function serve(dataDir: string, options: EmbeddedOptions): Promise<Running> {
   const { signal = new AbortController().signal, durable = true } = options;
   signal.throwIfAborted();
   const binaries = await placeBinaries(dataDir);
   const cluster = await openCluster({ dataDir, binaries, durable });
+  const plan = { binaries, cluster, logFile: join(dataDir, "postgres.log"), durable };
+  const restart = async (port: number, until: AbortSignal): Promise<RunningServer> =>
+    (await adopt(cluster, until)) ?? startServer({ ...plan, signal: until, port });
   const alive = await adopt(cluster, signal);
-  if (alive) return { cluster, server: alive, adopted: true };
-  const logFile = join(dataDir, "postgres.log");
-  const server = await startServer({ binaries, cluster, logFile, durable, signal });
+  if (alive) return { cluster, server: alive, adopted: true, restart };
+  const server = await startServer({ ...plan, signal });
   await removeOlderBinaries(dataDir, binaries);
-  return { cluster, server, adopted: false };
+  return { cluster, server, adopted: false, restart };
 }
 
 /** The server that still runs this cluster, once it answers; undefined when there is none any more. */

@@ -129,6 +129,22 @@ describe("a first start and the next one", () => {
     expect(await ask(server.url, "select 1 as one")).toEqual([{ one: 1 }]);
   });
 
+  it("is started again on its port when it is killed, with what was committed, and stopped in the end", async () => {
+    await copyOfCluster();
+    const server = await start();
+    const sql = postgres(server.url, { max: 1, onnotice: () => {} });
+    cleanups.push(() => sql.end({ timeout: 1 }));
+    await sql`create table kept as select 1 as one`;
+    const killed = await postmasterPid();
+    process.kill(killed, "SIGKILL");
+    for (let rows: unknown[] = []; rows.length === 0;)
+      rows = await sql`select one from kept`.catch(() => new Promise((again) => setTimeout(again, 50, [])));
+    const pid = await postmasterPid();
+    expect(pid).not.toBe(killed);
+    await server.stop();
+    expect(await isAlive(pid)).toBe(false);
+  });
+
   it("stops twice without harm, and an abort before the start leaves nothing", async () => {
     await copyOfCluster();
     await expect(start(AbortSignal.abort(new Error("no longer wanted")))).rejects.toThrow("no longer wanted");
