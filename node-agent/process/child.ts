@@ -9,7 +9,7 @@ import { endingIn, endingWithoutRecord, firstEnd, recordGone } from "./ending.ts
 import { factsOf, storyOf } from "./facts.ts";
 import type { ProcessFolder } from "./folder.ts";
 import { type EndIntent, type Intent, noteIntent } from "./intents.ts";
-import { killTree, type SignalOutcome, signalOne, signalTree } from "./kill.ts";
+import { killTree, type SignalOutcome, signalOne, signalTree, wakeWrapper } from "./kill.ts";
 import { LimitClock } from "./limit-clock.ts";
 import { isAlive, procEntry, type ProcTable, uptime } from "./proc-table.ts";
 import { pause } from "./pause.ts";
@@ -185,16 +185,10 @@ export class Child {
     // Our own wrapper ends in a moment and its exit looks again; until then it would pass for somebody who lives on.
     if (this.#told && !(this.#awaitsExit && this.#wrapperEnds())) return this.#leaderExited(this.#told);
     if (this.#told) return;
-    if (!gone) return this.#wakeWrapper(record);
+    if (!gone) return wakeWrapper(this.tree, record?.leader ?? null);
     // Nobody waits for the command any more: what is left of it is ended, so that its fate is known to be over.
     if (mayHaveMembers(this.tree)) this.#killer.sweep();
     this.#leaderExited(this.#endingWithoutExit(record));
-  }
-
-  /** A command may have stopped its group, and with it the shell that is to write its ending. */
-  #wakeWrapper(record: RunRecord | undefined): void {
-    if (this.tree.wrapper && record?.leader && !isAlive(record.leader))
-      signalOne(this.tree.wrapper, "SIGCONT");
   }
 
   #wrapperEnds(): boolean {

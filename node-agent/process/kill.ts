@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { killCgroup } from "./cgroup.ts";
 import { pause } from "./pause.ts";
 import { commandOf, isAlive, type ProcEntry, procEntry, scanProcs } from "./proc-table.ts";
+import type { Identity } from "./record.ts";
 import { membersOf, type Tree } from "./tree.ts";
 
 /**
@@ -35,6 +36,11 @@ export const signalTree = (tree: Tree, signal: NodeJS.Signals): SignalOutcome =>
     outcomes.find((outcome) => outcome === "not_permitted") ??
     "gone"
   );
+};
+
+/** A command may have stopped its group, and with it the shell that is to write its ending. */
+export const wakeWrapper = (tree: Tree, leader: Identity | null): void => {
+  if (tree.wrapper && leader && !isAlive(leader)) signalOne(tree.wrapper, "SIGCONT");
 };
 
 const lookEveryMs = [10, 20, 40, 80, 100];

@@ -137,10 +137,10 @@ describe("a first start and the next one", () => {
     await sql`create table kept as select 1 as one`;
     const killed = await postmasterPid();
     process.kill(killed, "SIGKILL");
-    for (let rows: unknown[] = []; rows.length === 0;)
-      rows = await sql`select one from kept`.catch(() => new Promise((again) => setTimeout(again, 50, [])));
+    await expect.poll(postmasterPid, { timeout: 20_000 }).not.toBe(killed);
+    const asked = () => sql`select one from kept`.catch(() => []);
+    await expect.poll(asked, { timeout: 20_000 }).toHaveLength(1);
     const pid = await postmasterPid();
-    expect(pid).not.toBe(killed);
     await server.stop();
     expect(await isAlive(pid)).toBe(false);
   });
