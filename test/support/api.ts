@@ -1,3 +1,4 @@
+import { eventually } from "./eventually.ts";
 import type { ProcessView } from "#shared/api/process.ts";
 import { isFinal } from "#shared/process-state.ts";
 
@@ -101,6 +102,8 @@ export class Api {
     const body = { for: ["pattern"], pattern, waitMs: lookMs };
     const { met } = await this.get<{ met: string | null }>(`POST /v1/processes/${id}/wait`, { body });
     if (met !== "pattern") throw new Error(`${id} did not print "${pattern}"`);
+    // Output is there before the report of it: what a test goes on with is a process that is known to run.
+    await eventually(async () => !["queued", "starting"].includes((await this.process(id)).status));
   }
 
   output<
