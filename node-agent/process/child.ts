@@ -252,16 +252,19 @@ export class Child {
     this.#revision = this.#needs.nextRevision();
     this.#bounding = overBound(this);
     this.#ended.abort();
-    this.#needs.changed(this);
     if (this.#bounding) void this.#bound();
+    else this.#needs.changed(this);
   }
 
-  /** Work under way when it ended went by an older size and the looser bound of the living: a second pass does the rest. */
+  /**
+   * The ending is reported with what is kept for good. Work under way when it ended went by an older size and the looser
+   * bound of the living: a second pass does the rest.
+   */
   async #bound(): Promise<void> {
     await boundOutput(this);
     await boundOutput(this);
     this.#bounding = false;
-    if (!this.#life.signal.aborted) this.#changed();
+    if (!this.#life.signal.aborted) this.#needs.changed(this);
   }
 
   /** With a full disk what cannot be written is said again after a restart. */
