@@ -17,7 +17,7 @@ import type { NodeFacts, NodeLoad } from "#shared/api/node.ts";
 import type { StreamName } from "#shared/streams.ts";
 import type { Launch } from "#shared/link/launch.ts";
 import type { EndReason, ProcessStatus } from "#shared/process-state.ts";
-import { bytes, idText, instant } from "./columns.ts";
+import { bytes, idText, instant, transactionId } from "./columns.ts";
 
 type Labels = Record<string, string>;
 
@@ -34,11 +34,53 @@ export const nodes = pgTable("nodes", {
   instanceId: text("instance_id"),
   machineId: text("machine_id"),
   bootId: text("boot_id"),
+  /** The instance whose process has the node's socket; null while no session holds the node. */
+  heldBy: idText("held_by"),
   connectedAt: instant("connected_at"),
   disconnectedAt: instant("disconnected_at"),
   orderly: boolean("orderly").notNull().default(false),
   lastSeenAt: instant("last_seen_at"),
+  /** The node's clock less the control plane's, as measured last. */
+  clockSkewMs: bigint("clock_skew_ms", { mode: "number" }),
+  /** Set while the node drains. */
+  drainReason: text("drain_reason"),
+  drainDeadlineAt: instant("drain_deadline_at"),
+  /** Exclusive maintenance: starts without this id are refused until it expires. */
+  leaseId: text("lease_id"),
+  leaseReason: text("lease_reason"),
+  leaseExpiresAt: instant("lease_expires_at"),
   createdAt: instant("created_at").notNull(),
+});
+
+/** The control planes that share this database; one that was not seen for a while is dead and its nodes are free. */
+export const instances = pgTable("instances", {
+  id: idText("id").primaryKey(),
+  /** Host and process, for operators. */
+  place: text("place").notNull(),
+  version: text("version").notNull(),
+  startedAt: instant("started_at").notNull(),
+  /** By the clock of the database. */
+  seenAt: instant("seen_at").notNull(),
+});
+
+/** Letters between instances: only ids cross a notice, what they are about waits here until it is taken. Unlogged: a crash empties it. */
+export const relay = pgTable(
+  "relay",
+  {
+    id: bigint("id", { mode: "number" }).primaryKey().generatedAlwaysAsIdentity(),
+    recipient: idText("recipient").notNull(),
+    sender: idText("sender").notNull(),
+    body: text("body").notNull(),
+    sentAt: instant("sent_at").notNull(),
+  },
+  (table) => [index("relay_recipient").on(table.recipient, table.id)],
+);
+
+/** "Only one at a time" between instances: who may do `name` until when. */
+export const leases = pgTable("leases", {
+  name: text("name").primaryKey(),
+  holder: idText("holder").notNull(),
+  until: instant("until").notNull(),
 });
 
 export const joinTokens = pgTable("join_tokens", {
@@ -62,6 +104,7 @@ export const processes = pgTable(
     id: idText("id").primaryKey(),
     nodeId: idText("node_id").notNull(),
     chatId: idText("chat_id"),
+    fanoutId: idText("fanout_id"),
     key: text("key"),
     launch: jsonb("launch").$type<Launch>().notNull(),
     /** env and stdin text, encrypted; null from the final state on. */
@@ -98,6 +141,9 @@ export const processes = pgTable(
     index("processes_of_chat")
       .on(table.chatId, table.id)
       .where(sql`chat_id is not null`),
+    index("processes_of_fanout")
+      .on(table.fanoutId, table.id)
+      .where(sql`fanout_id is not null`),
     index("processes_labels")
       .using("gin", sql`labels jsonb_path_ops`)
       .where(sql`labels <> '{}'::jsonb`),
@@ -158,4 +204,76 @@ export const idempotencyKeys = pgTable(
     primaryKey({ columns: [table.scope, table.key] }),
     index("idempotency_keys_age").on(table.claimedAt),
   ],
+);
+
+/** One command over every node that a selector matched when it was made. */
+export const fanouts = pgTable(
+  "fanouts",
+  {
+    id: idText("id").primaryKey(),
+    selector: text("selector").notNull(),
+    /** The body of each start, without its env and stdin text. */
+    process: jsonb("process").$type<Record<string, unknown>>().notNull(),
+    /** env and stdin text, encrypted; null once no more starts can follow. */
+    sealed: bytes("sealed"),
+    /** parallel, staggerMs, canary, maxFailures, ifOffline, expiresMs as they were asked for. */
+    plan: jsonb("plan").$type<Record<string, unknown>>().notNull(),
+    status: text("status").notNull(),
+    reason: text("reason"),
+    createdAt: instant("created_at").notNull(),
+    /** Nodes that still wait then are skipped; null: never. */
+    expiresAt: instant("expires_at"),
+    lastStartAt: instant("last_start_at"),
+    endedAt: instant("ended_at"),
+  },
+  (table) => [
+    index("fanouts_open")
+      .on(table.id)
+      .where(sql`ended_at is null`),
+  ],
+);
+
+export const fanoutNodes = pgTable(
+  "fanout_nodes",
+  {
+    fanoutId: idText("fanout_id")
+      .notNull()
+      .references(() => fanouts.id, { onDelete: "cascade" }),
+    nodeId: idText("node_id").notNull(),
+    nodeName: text("node_name").notNull(),
+    /** The order of starts. */
+    position: integer("position").notNull(),
+    status: text("status").notNull(),
+    reason: text("reason"),
+    /** The process of the last attempt. */
+    processId: idText("process_id"),
+    attempt: integer("attempt").notNull().default(0),
+    exitCode: integer("exit_code"),
+    /** Of the output that is kept, for folding. */
+    sha256: text("sha256"),
+    startedAt: instant("started_at"),
+    endedAt: instant("ended_at"),
+  },
+  (table) => [
+    primaryKey({ columns: [table.fanoutId, table.nodeId] }),
+    index("fanout_nodes_process")
+      .on(table.processId)
+      .where(sql`process_id is not null`),
+  ],
+);
+
+/** What happened, for those who follow everything. A reader goes by `id` and only below the oldest open transaction. */
+export const events = pgTable(
+  "events",
+  {
+    id: bigint("id", { mode: "number" }).primaryKey().generatedAlwaysAsIdentity(),
+    transaction: transactionId("transaction")
+      .notNull()
+      .default(sql`pg_current_xact_id()`),
+    at: instant("at").notNull(),
+    type: text("type").notNull(),
+    nodeId: idText("node_id"),
+    data: jsonb("data").$type<Record<string, unknown>>().notNull(),
+  },
+  (table) => [index("events_age").on(table.at)],
 );
