@@ -1,6 +1,6 @@
 import type { NodeLoad } from "#shared/api/node.ts";
 import type { StreamName } from "#shared/streams.ts";
-import type { DownFrame, RequestFrame } from "#shared/link/frames.ts";
+import type { PlainFrame, RequestFrame } from "#shared/link/frames.ts";
 import type { Launch } from "#shared/link/launch.ts";
 import type { Bus } from "./bus/bus.ts";
 import type { Store } from "./store/store.ts";
@@ -13,6 +13,8 @@ export interface Needs {
   seal: Seal;
   config: Config;
   log: Log;
+  /** The id of this control plane among those that share the database. */
+  instance: string;
   now(): Date;
 }
 
@@ -46,7 +48,6 @@ export type RequestWithoutId = RequestFrame extends infer F
     ? Omit<F, "rid">
     : never
   : never;
-export type PlainFrame = Exclude<DownFrame, RequestFrame>;
 
 /** Expected outcomes of a request to a node; `no_answer`: the socket went or the time ran out, so what happened is unknown. */
 export type RequestOutcome =
@@ -58,25 +59,30 @@ export type RequestOutcome =
 /** One piece of a followed stream; a gap has no bytes. */
 export type OutputChunk = { from: number; to: number; bytes: Uint8Array | null };
 
-/** The nodes whose sockets live somewhere; on Node all in this process. */
+/** The nodes, wherever their sockets are: in this process, or at another instance that shares the database. */
 export interface NodeHub {
-  /** Whether a live socket exists at this moment. */
-  online(nodeId: string): boolean;
-  /** The id of a node with a live socket, by its name. */
-  named(name: string): string | undefined;
-  load(nodeId: string): { load: NodeLoad | null; lastSeenAt: Date } | undefined;
-  /** Sends a frame; false when there is no live socket. */
-  push(nodeId: string, frame: PlainFrame): boolean;
+  /** The id of a node whose socket is in this process, by its id or name: no question to anybody. */
+  here(idOrName: string): string | undefined;
+  /** Whether a live socket exists, here or at another instance. */
+  online(nodeId: string): Promise<boolean>;
+  /** Those of the nodes that have one. */
+  onlineAmong(nodeIds: string[]): Promise<ReadonlySet<string>>;
+  /** What is known of a node here: its load and its last sign of life. */
+  sign(nodeId: string): { load: NodeLoad | null; lastSeenAt: Date } | undefined;
+  /** Sends a frame as a hint: what it asks for is a row too, and a holder that did not get it looks there. */
+  push(nodeId: string, frame: PlainFrame): void;
   /**
-   * Sends a start and counts it as alive on the node; false when there is no live socket, the node is full or the start
+   * Sends a start and counts it as alive on a node that is here; false when it is not, the node is full or the start
    * is larger than a frame (`dispatchStart` of link/dispatch.ts knows what to do then). A repeat of an id takes no new place.
    */
   start(nodeId: string, launch: Launch): boolean;
-  /** How many more processes the node takes now (its maxProcesses less what is alive there); 0 without a socket. */
+  /** How many more processes a node that is here takes now (its maxProcesses less what is alive there); else 0. */
   free(nodeId: string): number;
-  /** Whether the node confirmed that it has this process (accepted frame, report or inventory). */
+  /** Lets the other instance that holds the node look at its queue. */
+  dispatchElsewhere(nodeId: string): void;
+  /** Whether a node that is here confirmed that it has this process (accepted frame, report or inventory). */
   confirmed(nodeId: string, processId: string): boolean;
-  /** When a start was last sent on the node's live socket; undefined when it was not. */
+  /** When a start was last sent on a live socket that is here; undefined when it was not. */
   sentAt(nodeId: string, processId: string): Date | undefined;
   request(
     nodeId: string,
@@ -92,5 +98,6 @@ export interface NodeHub {
     what: { id: string; stream: StreamName; from: number },
     signal: AbortSignal,
   ): AsyncIterable<OutputChunk>;
+  /** Closes the socket of a node that is here; another holder does it when it looks at the row. */
   disconnect(nodeId: string, code: number, reason: string): void;
 }

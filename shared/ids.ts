@@ -13,7 +13,8 @@ export type IdKind =
   | "pre"
   | "prj"
   | "tok"
-  | "req";
+  | "req"
+  | "inst";
 
 /** A new id such as `proc_01k…`, sortable by creation (to the millisecond). */
 export const newId = (kind: IdKind): string => typeid(kind).toString();

@@ -23,7 +23,7 @@ export async function* followStream(
   const { stream } = place;
   let { from } = place;
   while (!followed.signal.aborted && !isGone(followed.row)) {
-    if (followed.row.status !== "queued" && needs.hub.online(followed.row.nodeId)) {
+    if (followed.row.status !== "queued" && (await needs.hub.online(followed.row.nodeId))) {
       const live = AbortSignal.any([followed.signal, followed.gone]);
       for await (const chunk of needs.hub.follow(
         followed.row.nodeId,
@@ -72,7 +72,7 @@ const firstStored = (answered: Answered, from: number): OutputChunk | undefined 
 
 const waitForNode = async (needs: Needs, followed: FollowedRow): Promise<void> => {
   const unsubscribe = needs.bus.subscribe(`node:${followed.row.nodeId}`, () => followed.wake());
-  await followed.changed(needs.hub.online(followed.row.nodeId) ? againMs : 15_000);
+  await followed.changed((await needs.hub.online(followed.row.nodeId)) ? againMs : 15_000);
   unsubscribe();
 };
 

@@ -7,6 +7,7 @@ import type { Launch } from "#shared/link/launch.ts";
 import type { Needs } from "../needs.ts";
 import type { InsertOutcome, ProcessRow } from "../store/store.ts";
 import { findNode } from "./find-node.ts";
+import { nodeStatus } from "./node-presence.ts";
 import { nodeOffline } from "./ask-node.ts";
 import { launchOf, withoutSecrets } from "./launch.ts";
 import { requireSupported } from "./not-supported.ts";
@@ -22,11 +23,11 @@ const admitStart = async (needs: Needs, body: StartProcessBody): Promise<string>
     throw new DroverError("command_refused", refused.reason, { rule: refused.rule, reason: refused.reason });
   const named = body.node ?? "";
   // Who holds a live socket under this id or name is a node: no need to ask the database.
-  const held = needs.hub.online(named) ? named : needs.hub.named(named);
-  if (held !== undefined) return held;
-  const { id } = await findNode(needs, named);
-  if (body.ifOffline === "fail" && !needs.hub.online(id)) throw nodeOffline();
-  return id;
+  const here = needs.hub.here(named);
+  if (here !== undefined) return here;
+  const node = await findNode(needs, named);
+  if (body.ifOffline === "fail" && nodeStatus(needs, node) !== "online") throw nodeOffline();
+  return node.id;
 };
 
 /** Starts a process: the row first, the push as a hint. `id` is given by the caller so that it can watch before the row exists. */

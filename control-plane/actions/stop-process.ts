@@ -25,7 +25,7 @@ export const stopProcess = async (
     if (isGone(before)) return before;
     const graceMs = stop.graceMs ?? before.launch.graceMs;
     const row = await askToStop(needs, before, graceMs);
-    const waitMs = needs.hub.online(row.nodeId) ? Math.min(graceMs + afterGraceMs, maxWaitMs) : 0;
+    const waitMs = (await needs.hub.online(row.nodeId)) ? Math.min(graceMs + afterGraceMs, maxWaitMs) : 0;
     return await waitUntil(needs, { row, watch }, { waitMs, signal: stop.signal, done: isGone });
   } finally {
     watch.close();

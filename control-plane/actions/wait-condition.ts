@@ -35,7 +35,7 @@ export const waitForCondition = async (
 ): Promise<Met> => {
   requireArguments(wanted);
   const first = await getProcess(needs, id);
-  if (seesNode(wanted) && !ended(first) && !needs.hub.online(first.nodeId)) throw nodeOffline();
+  if (seesNode(wanted) && !ended(first) && !(await needs.hub.online(first.nodeId))) throw nodeOffline();
   const watch = new Watch(needs.bus, [`process:${id}`, `node:${first.nodeId}`]);
   const given = new AbortController();
   try {

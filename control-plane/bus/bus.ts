@@ -8,4 +8,9 @@ export interface Bus {
   subscribe(topic: Topic, look: () => void): () => void;
 }
 
-export type Topic = `process:${string}` | `node:${string}`;
+export type Topic = `process:${string}` | `node:${string}` | `letters:${string}` | "instances";
+
+/** The bus of one process, whose subscribers can all be told to look: after a gap nobody knows what changed. */
+export interface LocalBus extends Bus {
+  publishAll(): void;
+}

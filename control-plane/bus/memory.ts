@@ -1,10 +1,10 @@
-import type { Bus, Topic } from "./bus.ts";
+import type { LocalBus, Topic } from "./bus.ts";
 
 /**
  * A bus for one process. Subscribers look a moment after the change (in a microtask), once for many changes of
  * a topic made together; a subscriber that throws goes to `onFault` and disturbs no other.
  */
-export function createMemoryBus(onFault: (fault: unknown) => void): Bus {
+export function createMemoryBus(onFault: (fault: unknown) => void): LocalBus {
   const lookers = new Map<Topic, Set<() => void>>();
   const due = new Set<Topic>();
 
@@ -22,11 +22,16 @@ export function createMemoryBus(onFault: (fault: unknown) => void): Bus {
     }
   };
 
+  const publish = (topic: Topic): void => {
+    if (!lookers.has(topic) || due.has(topic)) return;
+    due.add(topic);
+    queueMicrotask(() => deliver(topic));
+  };
+
   return {
-    publish(topic) {
-      if (!lookers.has(topic) || due.has(topic)) return;
-      due.add(topic);
-      queueMicrotask(() => deliver(topic));
+    publish,
+    publishAll() {
+      for (const topic of lookers.keys()) publish(topic);
     },
     subscribe(topic, look) {
       // Wrapped, so that one function subscribed twice is two subscriptions.

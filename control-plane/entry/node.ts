@@ -3,10 +3,13 @@
 
 import { randomBytes } from "node:crypto";
 import type { Server } from "node:http";
+import { hostname } from "node:os";
 import { createApp } from "../app.ts";
 import { newSecret } from "../actions/make-join-token.ts";
 import { tokenHash } from "../actions/token-hash.ts";
 import { createMemoryBus } from "../bus/memory.ts";
+import { openCluster, type Cluster } from "../cluster/cluster.ts";
+import { dispatchQueued } from "../link/dispatch.ts";
 import { openLink, type Link } from "../link/link.ts";
 import type { Config, Needs } from "../needs.ts";
 import { startTicker } from "../scheduler/ticker.ts";
@@ -50,20 +53,22 @@ const writeToStderr = (line: string): void => void process.stderr.write(line);
 
 const startOn = async (database: Database, settings: Settings, log: MaskingLog): Promise<ControlPlane> => {
   const config = await configOf(settings, log);
-  const { link, needs } = await needsOf(database, { settings, config, log });
+  const { link, needs, cluster } = await needsOf(database, { settings, config, log });
   const closing = new AbortController();
   const app = createApp(needs, closing.signal);
   const server = httpServer((request, env) => app.fetch(request, env));
   const agents = acceptAgents(server, link, log);
-  // Sessions that a crash left open: nobody else holds sockets of this database.
-  await needs.store.nodes.disconnectAll(needs.now());
-  await needs.store.idempotency.freeAbandoned();
+  // Nobody else uses Drover's own database: sessions and claims that a crash left open end now.
+  const alone = settings.databaseUrl === undefined;
+  if (alone) await needs.store.idempotency.freeAbandoned();
+  await cluster.serve(link, { alone, dispatch: (nodeId) => dispatchQueued(needs, nodeId) });
   const port = await listen(server, settings);
   const url = urlOf(settings.host, port);
   if (config.publicUrl === "") config.publicUrl = url;
   const ticker = startTicker(needs);
   log.info("control_plane.started", { url, version, pid: process.pid });
-  const close = (): Promise<void> => closeAll({ closing, server, link, agents, ticker, database, log });
+  const close = (): Promise<void> =>
+    closeAll({ closing, server, link, cluster, agents, ticker, database, log });
   return { url, port, close: once(close) };
 };
 
@@ -97,29 +102,35 @@ type Known = { settings: Settings; config: Config; log: MaskingLog };
 const needsOf = async (
   database: Database,
   { settings, config, log }: Known,
-): Promise<{ link: Link; needs: Needs }> => {
-  const bus = createMemoryBus((fault) => log.error("bus.look_failed", { error: fault }));
+): Promise<{ link: Link; needs: Needs; cluster: Cluster }> => {
+  const { store } = database;
+  const local = createMemoryBus((fault) => log.error("bus.look_failed", { error: fault }));
+  const cluster = openCluster({ store, local, log, place: `${hostname()}:${process.pid}`, version });
   const seal = await sealWith(await secretKeyOf(settings));
-  const rest = { store: database.store, bus, seal, config, log, now: () => new Date() };
-  const link = openLink(rest);
-  return { link, needs: { ...rest, hub: link.hub } };
+  const { bus, self: instance } = cluster;
+  const rest = { store, bus, seal, config, log, instance, now: () => new Date() };
+  const link = openLink(rest, { elsewhere: cluster.elsewhere });
+  return { link, needs: { ...rest, hub: link.hub }, cluster };
 };
 
 type Running = {
   closing: AbortController;
   server: Server;
   link: Link;
+  cluster: Cluster;
   agents: { close(): void };
   ticker: { stop(): Promise<void> };
   database: Database;
   log: MaskingLog;
 };
 
-const closeAll = async ({ closing, server, link, agents, ticker, database, log }: Running): Promise<void> => {
+const closeAll = async (running: Running): Promise<void> => {
+  const { closing, server, link, cluster, agents, ticker, database, log } = running;
   closing.abort();
   // Agents are told to come back later while open requests end; the database goes last, when nobody needs it.
   await Promise.all([stopServer(server, openRequestsMs), link.close(), ticker.stop()]);
   agents.close();
+  await cluster.close();
   await database.close();
   log.info("control_plane.stopped");
 };

@@ -5,7 +5,7 @@ import type { NodeRow } from "../store/store.ts";
 
 /** A node as every route answers it: its row, and what its live socket says now. */
 export const nodeView = (needs: Needs, node: NodeRow): NodeView => {
-  const live = needs.hub.load(node.id);
+  const live = needs.hub.sign(node.id);
   const { facts } = node;
   return {
     id: node.id,

@@ -22,7 +22,7 @@ const wait: Route = route({
   failures: ["invalid_request", "not_found", "node_offline", "pattern_too_slow", ...oversized],
   handle: async ({ c, needs, body, signal }) => {
     const { process, ...met } = await waitForCondition(needs, processId(c), body, signal);
-    return c.json({ ...met, process: processView(needs, process) });
+    return c.json({ ...met, process: await processView(needs, process) });
   },
 });
 
@@ -43,7 +43,7 @@ const signalRoute: Route = route({
     ...oversized,
   ],
   handle: async ({ c, needs, body }) =>
-    c.json(processView(needs, await signalProcess(needs, processId(c), body))),
+    c.json(await processView(needs, await signalProcess(needs, processId(c), body))),
 });
 
 const stop: Route = route({
@@ -57,7 +57,9 @@ const stop: Route = route({
   answers: { 200: { description: "The process, final or `stopping`", schema: processAnswer } },
   failures: ["invalid_request", "not_found", ...oversized],
   handle: async ({ c, needs, body, signal }) =>
-    c.json(processView(needs, await stopProcess(needs, processId(c), { graceMs: body.graceMs, signal }))),
+    c.json(
+      await processView(needs, await stopProcess(needs, processId(c), { graceMs: body.graceMs, signal })),
+    ),
 });
 
 const stdin: Route = route({
@@ -99,7 +101,7 @@ const extend: Route = route({
     ...oversized,
   ],
   handle: async ({ c, needs, body }) =>
-    c.json(processView(needs, await extendTimeout(needs, processId(c), body.timeoutMs))),
+    c.json(await processView(needs, await extendTimeout(needs, processId(c), body.timeoutMs))),
 });
 
 const ports: Route = route({

@@ -50,10 +50,10 @@ export const processEvents: Route = route({
 
 async function* sseEvents(needs: Needs, events: AsyncIterable<FollowEvent>): AsyncGenerator<SseEvent, void> {
   for await (const event of events)
-    yield { id: positionText(event.at), event: event.event, data: dataOf(needs, event) };
+    yield { id: positionText(event.at), event: event.event, data: await dataOf(needs, event) };
 }
 
-const dataOf = (needs: Needs, event: FollowEvent): unknown => {
+const dataOf = async (needs: Needs, event: FollowEvent): Promise<unknown> => {
   switch (event.event) {
     case "start":
       return processView(needs, event.row);

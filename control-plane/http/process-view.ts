@@ -5,8 +5,19 @@ import type { ProcessRow } from "../store/store.ts";
 
 const time = (date: Date | null): string | null => date?.toISOString() ?? null;
 
-/** A process as every route answers it. While its node is away it keeps its last status and is `stale`. */
-export const processView = (needs: Needs, row: ProcessRow): ProcessView => ({
+/** Processes as every route answers them. While its node is away a process keeps its last status and is `stale`. */
+export const processViews = async (needs: Needs, rows: ProcessRow[]): Promise<ProcessView[]> => {
+  const live = rows.filter((row) => !isFinal(row.status)).map((row) => row.nodeId);
+  const online = await needs.hub.onlineAmong([...new Set(live)]);
+  return rows.map((row) => viewOf(row, !isFinal(row.status) && !online.has(row.nodeId)));
+};
+
+export const processView = async (needs: Needs, row: ProcessRow): Promise<ProcessView> => {
+  const stale = !isFinal(row.status) && !(await needs.hub.online(row.nodeId));
+  return viewOf(row, stale);
+};
+
+const viewOf = (row: ProcessRow, stale: boolean): ProcessView => ({
   id: row.id,
   key: row.key,
   nodeId: row.nodeId,
@@ -31,7 +42,7 @@ export const processView = (needs: Needs, row: ProcessRow): ProcessView => ({
   exitedAt: time(row.exitedAt),
   durationMs: row.durationMs,
   observedAt: time(row.observedAt),
-  stale: !isFinal(row.status) && !needs.hub.online(row.nodeId),
+  stale,
   output: { totalBytes: row.totalBytes, omittedBytes: row.omittedBytes, lines: row.lines },
   labels: row.labels,
   survivors: row.survivors,

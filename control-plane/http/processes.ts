@@ -15,7 +15,7 @@ import { Watch } from "../actions/watch.ts";
 import { processAnswer, processPage, processWithResultAnswer } from "./answers.ts";
 import { once } from "./idempotency.ts";
 import { processId } from "./process-id.ts";
-import { processView } from "./process-view.ts";
+import { processView, processViews } from "./process-view.ts";
 import { route, type Call, type Route } from "./route.ts";
 
 const waitQuery = z.strictObject({ waitMs: waitMsQuery.optional() });
@@ -65,14 +65,18 @@ const startAndWait = async (call: StartCall): Promise<Response> => {
     const row = started.replayed ? await getProcess(needs, started.id) : started.made.process;
     const status = attached ? 200 : 201;
     if (query.waitMs === undefined)
-      return c.json({ ...processView(needs, row), ...(attached ? { attached } : {}) }, status);
+      return c.json({ ...(await processView(needs, row)), ...(attached ? { attached } : {}) }, status);
     const limit = { waitMs: query.waitMs, signal: call.signal };
     const seen =
       watch !== undefined && row.id === id
         ? await waitUntil(needs, { row, watch }, { ...limit, done: ended })
         : await waitFinal(needs, row.id, limit);
     return c.json(
-      { ...processView(needs, seen), ...(attached ? { attached } : {}), result: await resultOf(needs, seen) },
+      {
+        ...(await processView(needs, seen)),
+        ...(attached ? { attached } : {}),
+        result: await resultOf(needs, seen),
+      },
       status,
     );
   } finally {
@@ -111,7 +115,7 @@ const list: Route = route({
     });
     const page = rows.slice(0, query.limit);
     return c.json({
-      data: page.map((row) => processView(needs, row)),
+      data: await processViews(needs, page),
       nextCursor: rows.length > page.length ? (page.at(-1)?.id ?? null) : null,
     });
   },
@@ -156,7 +160,7 @@ const get: Route = route({
       query.waitMs === undefined
         ? await getProcess(needs, id)
         : await waitFinal(needs, id, { waitMs: query.waitMs, signal: call.signal });
-    return c.json(processView(needs, row));
+    return c.json(await processView(needs, row));
   },
 });
 
@@ -191,7 +195,7 @@ const cancel: Route = route({
   handle: async ({ c, needs, body, signal }) => {
     if (body.node === undefined) return routeNotSupported("chatId");
     const row = await cancelKey(needs, { node: body.node, key: body.key, signal });
-    return c.json({ fenced: row === null, process: row === null ? null : processView(needs, row) });
+    return c.json({ fenced: row === null, process: row === null ? null : await processView(needs, row) });
   },
 });
 

@@ -11,6 +11,8 @@ export type InventoryItem = z.infer<typeof inventoryItem>;
  */
 export class Alive {
   readonly #places = new Map<string, { confirmed: boolean; sentAt: Date | undefined }>();
+  /** Confirmed by a word alone: the database knows nothing of it until a report is stored. */
+  readonly #unreported = new Set<string>();
 
   get count(): number {
     return this.#places.size;
@@ -28,12 +30,22 @@ export class Alive {
     return this.#places.get(id)?.sentAt;
   }
 
+  /** Starts that the node has, of which no report came. */
+  get unreported(): string[] {
+    return [...this.#unreported];
+  }
+
   takeInventory(items: InventoryItem[]): void {
     for (const item of items) if (!isFinal(item.status)) this.confirm(item.id);
   }
 
   sent(id: string, now: Date): void {
     this.#places.set(id, { confirmed: this.confirmed(id), sentAt: now });
+  }
+
+  accepted(id: string): void {
+    if (!this.confirmed(id)) this.#unreported.add(id);
+    this.confirm(id);
   }
 
   confirm(id: string): void {
@@ -45,8 +57,9 @@ export class Alive {
     if (!hasEnded(report) || this.has(report.id)) this.confirm(report.id);
   }
 
-  /** The report is stored; returns whether that frees a place. */
+  /** The report is stored: the database knows. Returns whether that frees a place. */
   stored(report: { id: string; status: Report["status"]; survivors: unknown[] }): boolean {
+    this.#unreported.delete(report.id);
     return hasEnded(report) && this.#places.delete(report.id);
   }
 }

@@ -20,8 +20,9 @@ export async function dispatchStart(needs: DispatchNeeds, nodeId: string, launch
   return false;
 }
 
-/** Starts queued rows of the node, oldest first, while it has places. */
+/** Starts queued rows of the node, oldest first, while it has places; whoever has its socket does it. */
 export async function dispatchQueued(needs: DispatchNeeds, nodeId: string): Promise<void> {
+  if (needs.hub.here(nodeId) === undefined) return needs.hub.dispatchElsewhere(nodeId);
   for (let places = needs.hub.free(nodeId); places > 0; places = needs.hub.free(nodeId)) {
     const rows = await needs.store.processes.takeQueued(nodeId, Math.min(places, batch));
     if (rows.length === 0) return;

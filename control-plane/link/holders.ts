@@ -1,4 +1,3 @@
-import type { Alive } from "./alive.ts";
 import type { LiveNode } from "./live-node.ts";
 import type { Session } from "./session.ts";
 
@@ -8,8 +7,6 @@ export type Holder = { session: Session; node: LiveNode };
 export class Holders {
   readonly #holders = new Map<string, Holder>();
   readonly #names = new Map<string, string>();
-  /** What the last session of a node that is away knew: a start that was confirmed stays so until the next hello. */
-  readonly #last = new Map<string, Alive>();
   readonly #admissions = new Map<string, Promise<unknown>>();
 
   of(nodeId: string): Holder | undefined {
@@ -27,13 +24,8 @@ export class Holders {
     this.#names.set(name, nodeId);
   }
 
-  aliveOn(nodeId: string): Alive | undefined {
-    return this.#holders.get(nodeId)?.node.alive ?? this.#last.get(nodeId);
-  }
-
   hold(holder: Holder): void {
     const { nodeId } = holder.session;
-    this.#last.delete(nodeId);
     this.#holders.set(nodeId, holder);
     this.name(nodeId, holder.node.name);
   }
@@ -43,7 +35,6 @@ export class Holders {
     if (holder?.session !== session) return;
     this.#holders.delete(session.nodeId);
     this.#names.delete(holder.node.name);
-    this.#last.set(session.nodeId, holder.node.alive);
   }
 
   /** Admits sessions of one node one after the other. */

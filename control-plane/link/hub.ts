@@ -1,23 +1,31 @@
-import type { NodeHub } from "../needs.ts";
-import type { Holders } from "./holders.ts";
+import type { Log, NodeHub } from "../needs.ts";
+import type { Elsewhere } from "./elsewhere.ts";
+import type { OwnNodes } from "./own-nodes.ts";
 
-/** The hub of one process: every node's session is here or nowhere. */
-export function createMemoryHub(holders: Holders): NodeHub {
-  const node = (nodeId: string) => holders.of(nodeId)?.node;
+/** All nodes: those of this process at once, the others by way of the instance that has their socket. */
+export function createHub(own: OwnNodes, elsewhere: Elsewhere, log: Log): NodeHub {
+  const hint = (sent: Promise<unknown>): void => {
+    // What was asked for is a row too: the holder finds it when it looks next.
+    sent.catch((error: unknown) => log.warn("hub.hint_lost", { error }));
+  };
+  const isHere = (nodeId: string): boolean => own.here(nodeId) !== undefined;
   return {
-    online: (nodeId) => holders.of(nodeId) !== undefined,
-    named: (name) => holders.named(name),
-    load: (nodeId) => node(nodeId)?.sign,
-    push: (nodeId, frame) => node(nodeId)?.send(frame) ?? false,
-    start: (nodeId, launch) => node(nodeId)?.start(launch) ?? false,
-    free: (nodeId) => node(nodeId)?.free() ?? 0,
-    confirmed: (nodeId, processId) => holders.aliveOn(nodeId)?.confirmed(processId) ?? false,
-    sentAt: (nodeId, processId) => node(nodeId)?.alive.sentAt(processId),
+    ...own,
+    async online(nodeId) {
+      return isHere(nodeId) || (await elsewhere.held([nodeId])).size > 0;
+    },
+    async onlineAmong(nodeIds) {
+      const away = nodeIds.filter((nodeId) => !isHere(nodeId));
+      const held = away.length === 0 ? new Set<string>() : await elsewhere.held(away);
+      return new Set(nodeIds.filter((nodeId) => isHere(nodeId) || held.has(nodeId)));
+    },
+    push(nodeId, frame) {
+      if (!own.push(nodeId, frame)) hint(elsewhere.push(nodeId, frame));
+    },
+    dispatchElsewhere: (nodeId) => hint(elsewhere.dispatch(nodeId)),
     request: (nodeId, frame, limit) =>
-      node(nodeId)?.requests.ask(frame, limit) ?? Promise.resolve({ outcome: "offline" }),
-    follow: (nodeId, what, signal) => node(nodeId)?.follows.follow(what, signal) ?? nothing(),
-    disconnect: (nodeId, code, reason) => holders.of(nodeId)?.session.close(code, reason),
+      isHere(nodeId) ? own.request(nodeId, frame, limit) : elsewhere.request(nodeId, frame, limit),
+    follow: (nodeId, what, signal) =>
+      isHere(nodeId) ? own.follow(nodeId, what, signal) : elsewhere.follow(nodeId, what, signal),
   };
 }
-
-async function* nothing(): AsyncGenerator<never, void, undefined> {}

@@ -1,19 +1,21 @@
 import type { DownFrame } from "#shared/link/frames.ts";
+import { pause } from "#shared/pause.ts";
 import type { Report } from "#shared/link/report.ts";
 import type { Log } from "../needs.ts";
-import type { ProcessReport, Store } from "../store/store.ts";
+import type { ProcessReport } from "../store/store.ts";
 import { newestReport, placedReport, weightOf } from "./placed-report.ts";
-import { pause } from "./retry.ts";
+import type { ReportWriter } from "./report-writer.ts";
 
 /**
- * The way of one session's reports into the store. They are stored at once when nothing is being stored, else they gather
- * until that is done: a burst of endings costs few commits and a single one no waiting. A report is acknowledged after its
+ * The reports of one session on their way to the writer of all. They are handed on at once when none is being stored, else they
+ * gather, the newest of each process, until that is done. A report is acknowledged after its
  * commit and never before; while the database is away reports wait here up to a cap, then the socket is given up and
  * the agent, which keeps what was not acknowledged, says it again.
  */
 export type IntakeNeeds = {
   nodeId: string;
-  takeReports: (nodeId: string, reports: ProcessReport[]) => ReturnType<Store["processes"]["takeReports"]>;
+  epoch: number;
+  write: ReportWriter["write"];
   log: Log;
   now: () => Date;
   send: (frame: DownFrame) => boolean;
@@ -23,9 +25,9 @@ export type IntakeNeeds = {
   signal: AbortSignal;
   /** Called after each commit. */
   onStored: (reports: ProcessReport[], changed: string[]) => void;
+  /** Another session holds the node: this one writes nothing more. */
+  onOutdated: () => void;
 };
-
-type Stored = { reports: ProcessReport[]; changed: string[]; unknown: string[] };
 
 const maxWaitingBytes = 64 * 1024 * 1024;
 const maxBatch = 500;
@@ -86,38 +88,16 @@ export class Intake {
   }
 
   async #store(batch: ProcessReport[]): Promise<void> {
-    const stored = await this.#stored(batch);
+    const { nodeId, epoch, write, send } = this.#needs;
+    const { changed, unknown, outdated, refused } = await write(
+      batch.map((report) => ({ nodeId, epoch, report })),
+    );
+    if (outdated.length > 0) return this.#needs.onOutdated();
     // The order matters: what an acknowledgement frees on the node is readable here first.
-    this.#needs.onStored(stored.reports, stored.changed);
-    this.#needs.send({
-      type: "acknowledge",
-      acks: stored.reports.map(({ id, revision }) => ({ id, revision })),
-    });
-    if (stored.unknown.length > 0) this.#needs.send({ type: "forget", ids: stored.unknown });
-  }
-
-  /** One statement for all; where the database refuses a value, one for each, so that a bad report stops no other. */
-  async #stored(batch: ProcessReport[]): Promise<Stored> {
-    const { nodeId, takeReports } = this.#needs;
-    try {
-      return { reports: batch, ...(await takeReports(nodeId, batch)) };
-    } catch (error) {
-      if (!isRefusedValue(error)) throw error;
-      if (batch.length > 1) return this.#storedOneByOne(batch);
-      this.#needs.log.error("report.refused", { nodeId, processId: batch[0]?.id, error });
-      return { reports: [], changed: [], unknown: [] };
-    }
-  }
-
-  async #storedOneByOne(batch: ProcessReport[]): Promise<Stored> {
-    const all: Stored = { reports: [], changed: [], unknown: [] };
-    for (const report of batch) {
-      const one = await this.#stored([report]);
-      all.reports.push(...one.reports);
-      all.changed.push(...one.changed);
-      all.unknown.push(...one.unknown);
-    }
-    return all;
+    const stored = batch.filter((report) => !refused.includes(report.id));
+    this.#needs.onStored(stored, changed);
+    send({ type: "acknowledge", acks: stored.map(({ id, revision }) => ({ id, revision })) });
+    if (unknown.length > 0) send({ type: "forget", ids: unknown });
   }
 
   #wait(report: ProcessReport): void {
@@ -147,11 +127,4 @@ export class Intake {
       error,
     });
   }
-}
-
-/** SQLSTATE classes 22 and 23: the database works and will never take this value. */
-function isRefusedValue(error: unknown): boolean {
-  for (let at = error; at instanceof Error; at = at.cause)
-    if ("code" in at && typeof at.code === "string" && /^2[23][0-9A-Z]{3}$/.test(at.code)) return true;
-  return false;
 }

@@ -1,9 +1,12 @@
 import { closeCodes } from "#shared/link/limits.ts";
+import { pause } from "#shared/pause.ts";
 import type { Needs, NodeHub } from "../needs.ts";
 import { authorizeAgent } from "./authorize.ts";
 import { Holders } from "./holders.ts";
-import { createMemoryHub } from "./hub.ts";
-import { pause } from "./retry.ts";
+import { type Elsewhere, nowhereElse } from "./elsewhere.ts";
+import { createHub } from "./hub.ts";
+import { type OwnNodes, ownNodes } from "./own-nodes.ts";
+import { ReportWriter } from "./report-writer.ts";
 import { Session } from "./session.ts";
 import type { AgentSocket, SocketEvents } from "./socket.ts";
 import { type LinkTimes, linkTimes } from "./times.ts";
@@ -11,29 +14,51 @@ import { type LinkTimes, linkTimes } from "./times.ts";
 /** The server end of all agent sockets of this process. */
 export interface Link {
   hub: NodeHub;
+  /** Only the nodes whose sockets are here. */
+  nodes: OwnNodes;
   /** The node whose key an upgrade request carries in its Authorization header; undefined: answer 401. */
   authorize(authorization: string | null | undefined): Promise<string | undefined>;
   /** Takes over the socket of an authorized upgrade. */
   accept(nodeId: string, socket: AgentSocket): SocketEvents;
+  /** Closes every socket, so that its agent connects anew: this instance no longer holds the nodes. */
+  dropAll(reason: string): void;
   /** Closes every socket (1001, agents come back by themselves) and waits until the ends are written down. */
   close(): Promise<void>;
 }
 
-export function openLink(rest: Omit<Needs, "hub">, times: Partial<LinkTimes> = {}): Link {
+export type LinkOptions = {
+  times?: Partial<LinkTimes>;
+  /** The nodes of other instances; without it this is the only one. */
+  elsewhere?: Elsewhere;
+};
+
+export function openLink(
+  rest: Omit<Needs, "hub">,
+  { times, elsewhere = nowhereElse }: LinkOptions = {},
+): Link {
   const holders = new Holders();
-  const needs: Needs = { ...rest, hub: createMemoryHub(holders) };
+  const nodes = ownNodes(holders);
+  const needs: Needs = { ...rest, hub: createHub(nodes, elsewhere, rest.log) };
   const allTimes = { ...linkTimes, ...times };
+  const writer = new ReportWriter({
+    takeReports: (reports) => needs.store.processes.takeReports(reports),
+    log: needs.log,
+  });
   const sessions = new Set<Session>();
   let closed = false;
   return {
     hub: needs.hub,
+    nodes,
     authorize: (authorization) => authorizeAgent(needs.store.nodes, authorization),
     accept(nodeId, socket) {
-      const session = new Session(nodeId, socket, { needs, holders, times: allTimes });
+      const session = new Session(nodeId, socket, { needs, holders, elsewhere, writer, times: allTimes });
       sessions.add(session);
       void session.done.then(() => sessions.delete(session));
       if (closed) session.close(closeCodes.goingAway, "the control plane is stopping");
       return session.events;
+    },
+    dropAll(reason) {
+      for (const session of sessions) session.close(closeCodes.goingAway, reason);
     },
     async close() {
       closed = true;

@@ -9,6 +9,7 @@ import { dispatchQueued } from "./dispatch.ts";
 import { Follows } from "./follows.ts";
 import { Intake } from "./intake.ts";
 import { reconcile } from "./reconcile.ts";
+import type { ReportWriter } from "./report-writer.ts";
 import { Requests } from "./requests.ts";
 import type { Session } from "./session.ts";
 import type { LinkTimes } from "./times.ts";
@@ -20,6 +21,7 @@ import type { LinkTimes } from "./times.ts";
 export type LiveNodeNeeds = {
   needs: Needs;
   times: LinkTimes;
+  writer: ReportWriter;
   session: Session;
   admission: Admission;
   current: () => boolean;
@@ -43,20 +45,23 @@ export class LiveNode {
   readonly #renamed: (name: string) => void;
   #name: string;
   #maxProcesses: number;
+  /** Whether there were unfinished processes when the session began. */
+  readonly #unfinished: boolean;
   #compared = false;
   /** Somebody found no free place, so something may be queued. */
   #refused = false;
   #load: NodeLoad | null = null;
   #writtenAt = 0;
 
-  constructor({ needs, times, session, admission, current, renamed }: LiveNodeNeeds) {
+  constructor({ needs, times, writer, session, admission, current, renamed }: LiveNodeNeeds) {
     this.#renamed = renamed;
     this.#needs = needs;
     this.#times = times;
     this.#session = session;
     this.#epoch = admission.epoch;
-    this.#name = admission.nodeName;
+    this.#name = admission.name;
     this.#maxProcesses = admission.maxProcesses;
+    this.#unfinished = admission.unfinished;
     const send = (frame: DownFrame): boolean => session.send(frame);
     this.requests = new Requests(send);
     this.follows = new Follows(send);
@@ -68,7 +73,9 @@ export class LiveNode {
       pauses: times.retryMs,
       current,
       send,
-      takeReports: (nodeId, reports) => needs.store.processes.takeReports(nodeId, reports),
+      epoch: admission.epoch,
+      write: (reports) => writer.write(reports),
+      onOutdated: () => session.terminate("superseded"),
       onStored: (reports, changed) => this.#stored(reports, changed),
     });
   }
@@ -111,23 +118,26 @@ export class LiveNode {
   /** Mends what differs between the rows and the inventory, then starts what is queued. */
   async compare(inventory: InventoryItem[]): Promise<void> {
     this.alive.takeInventory(inventory);
-    await reconcile(
-      { needs: this.#needs, node: this, persist: (work) => this.#session.persist(work) },
-      inventory,
-    );
+    // Where both sides had nothing to tell there is nothing to ask the database for.
+    if (this.#unfinished || inventory.length > 0)
+      await reconcile(
+        { needs: this.#needs, node: this, persist: (work) => this.#session.persist(work) },
+        inventory,
+      );
     this.#compared = true;
     await this.#dispatch();
   }
 
-  /** The node's row changed: it may be deleted, or take another number of processes. */
-  async refresh(): Promise<"deleted" | undefined> {
-    const found = await this.#session.persist(() => this.#needs.store.nodes.find(this.nodeId));
+  /** The node's row changed: it may be deleted, held by a newer session, or take another number of processes. */
+  async refresh(): Promise<"deleted" | "superseded" | undefined> {
+    const found = await this.#session.persist(() => this.#needs.store.nodes.state(this.nodeId));
     if (found === undefined) return undefined;
     if (found.value === undefined) return "deleted";
+    if (found.value.epoch > this.#epoch) return "superseded";
     this.#maxProcesses = found.value.maxProcesses;
     this.#name = found.value.name;
     this.#renamed(this.#name);
-    if (this.#compared && this.#refused) await this.#dispatch();
+    if (this.#compared && (this.#refused || found.value.queued)) await this.#dispatch();
     return undefined;
   }
 
@@ -140,7 +150,7 @@ export class LiveNode {
         this.#load = frame.load;
         return this.#writeSign();
       case "accepted":
-        return this.alive.confirm(frame.id);
+        return this.alive.accepted(frame.id);
       case "reports":
         for (const report of frame.reports) this.alive.reported(report);
         if (!this.#intake.take(frame.reports))

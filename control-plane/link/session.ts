@@ -1,11 +1,14 @@
 import type { DownFrame, Hello, UpFrame } from "#shared/link/frames.ts";
+import { pause } from "#shared/pause.ts";
 import { closeCodes } from "#shared/link/limits.ts";
 import type { Needs } from "../needs.ts";
 import { admit } from "./admission.ts";
 import { parseFrame } from "./frame-text.ts";
+import type { Elsewhere } from "./elsewhere.ts";
 import type { Holders } from "./holders.ts";
 import { LiveNode } from "./live-node.ts";
-import { pause, persist } from "./retry.ts";
+import type { ReportWriter } from "./report-writer.ts";
+import { persist } from "./retry.ts";
 import type { AgentSocket, SocketEvents } from "./socket.ts";
 import type { LinkTimes } from "./times.ts";
 import { Wire } from "./wire.ts";
@@ -15,7 +18,13 @@ import { Wire } from "./wire.ts";
  * `welcome` is the first frame of a live session. A session that lost its node to another one is ended and writes nothing more;
  * the database holds that too, by the epoch.
  */
-export type SessionNeeds = { needs: Needs; holders: Holders; times: LinkTimes };
+export type SessionNeeds = {
+  needs: Needs;
+  holders: Holders;
+  elsewhere: Elsewhere;
+  writer: ReportWriter;
+  times: LinkTimes;
+};
 
 type State = { phase: "hello" | "admission" | "ended" } | { phase: "live"; node: LiveNode; epoch: number };
 
@@ -27,6 +36,8 @@ export class Session {
   readonly done: Promise<void>;
   readonly #needs: Needs;
   readonly #holders: Holders;
+  readonly #elsewhere: Elsewhere;
+  readonly #writer: ReportWriter;
   readonly #times: LinkTimes;
   readonly #wire: Wire;
   readonly #over = new AbortController();
@@ -38,10 +49,13 @@ export class Session {
   #seenAt: Date;
   #heard = (): void => {};
 
-  constructor(nodeId: string, socket: AgentSocket, { needs, holders, times }: SessionNeeds) {
+  constructor(nodeId: string, socket: AgentSocket, around: SessionNeeds) {
+    const { needs, holders, times } = around;
     this.nodeId = nodeId;
     this.#needs = needs;
     this.#holders = holders;
+    this.#elsewhere = around.elsewhere;
+    this.#writer = around.writer;
     this.#times = times;
     this.#seenAt = needs.now();
     const finished = Promise.withResolvers<void>();
@@ -153,9 +167,12 @@ export class Session {
 
   async #admit(hello: Hello): Promise<LiveNode | undefined> {
     const { nodeId } = this;
-    const admission = await admit({ session: this, holders: this.#holders, needs: this.#needs }, hello);
+    const place = { session: this, holders: this.#holders, elsewhere: this.#elsewhere, needs: this.#needs };
+    const admission = await admit({ ...place, challengeMs: this.#times.challengeMs }, hello);
     if (admission === undefined) return undefined;
-    const { epoch, nodeName } = admission;
+    const { epoch, name } = admission;
+    if (admission.formerMachineId !== null)
+      this.#needs.log.warn("node.machine_changed", { nodeId, from: admission.formerMachineId });
     // The socket went while the database wrote that it is there.
     if (this.signal.aborted) {
       await this.#writeEnd(epoch);
@@ -164,20 +181,23 @@ export class Session {
     const node = new LiveNode({
       needs: this.#needs,
       times: this.#times,
+      writer: this.#writer,
       session: this,
       admission,
       current: () => this.#holds(),
       renamed: (name) => this.#holders.name(nodeId, name),
     });
     // Before anybody finds the session in `holders` and sends: welcome is the first frame.
-    this.send({ type: "welcome", nodeId, nodeName, epoch });
+    this.send({ type: "welcome", nodeId, nodeName: name, epoch });
     this.#state = { phase: "live", node, epoch };
     this.#holders.hold({ session: this, node });
     return node;
   }
 
   async #refresh(node: LiveNode): Promise<void> {
-    if ((await node.refresh()) === "deleted") this.close(closeCodes.revoked, "the node was deleted");
+    const found = await node.refresh();
+    if (found === "deleted") this.close(closeCodes.revoked, "the node was deleted");
+    if (found === "superseded") this.terminate("superseded");
   }
 
   /** Nobody else holds the node: true also in the last words of a session that just ended. */
@@ -199,14 +219,16 @@ export class Session {
 
   async #lastWords(node: LiveNode, epoch: number): Promise<void> {
     await node.end();
-    await this.#writeEnd(epoch);
+    await this.#writeEnd(epoch, node.alive.unreported);
   }
 
-  async #writeEnd(epoch: number): Promise<void> {
+  async #writeEnd(epoch: number, confirmed: string[] = []): Promise<void> {
+    const { nodes, processes } = this.#needs.store;
     const end = { epoch, orderly: this.#orderly, now: this.#needs.now() };
-    await this.#persistUntil(AbortSignal.timeout(this.#times.farewellMs), () =>
-      this.#needs.store.nodes.disconnected(this.nodeId, end),
-    );
+    await this.#persistUntil(AbortSignal.timeout(this.#times.farewellMs), async () => {
+      if (confirmed.length > 0) await processes.confirm(confirmed);
+      await nodes.disconnected(this.nodeId, end);
+    });
     this.#needs.bus.publish(`node:${this.nodeId}`);
   }
 

@@ -16,18 +16,21 @@ export async function fenceUnconfirmed(needs: Needs): Promise<void> {
   }
 }
 
-type Start = { id: string; nodeId: string };
+type Start = { id: string; nodeId: string; heldBy: string | null };
 
 async function fateOf(
-  { hub, store }: Needs,
-  { id, nodeId }: Start,
+  { hub, store, instance }: Needs,
+  { id, nodeId, heldBy }: Start,
   before: Date,
 ): Promise<"wait" | "requeue" | "lost"> {
+  const here = hub.here(nodeId) !== undefined;
+  // Whoever has the node's socket knows what was sent. A session that just ended says so before its node is free.
+  if (heldBy !== null && (heldBy !== instance || !here)) return "wait";
   if (hub.confirmed(nodeId, id)) return "wait";
   const sentAt = hub.sentAt(nodeId, id);
   if (sentAt !== undefined) return sentAt > before ? "wait" : "lost";
   // The session of a live node sends again what never arrived: a start it did not send was never sent by anybody.
-  if (hub.online(nodeId)) return "requeue";
+  if (here) return "requeue";
   const row = await store.processes.get(id);
   return row?.ifOffline === "queue" ? "requeue" : "lost";
 }

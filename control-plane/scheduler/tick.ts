@@ -9,11 +9,18 @@ export const pruneEveryMs = 3_600_000;
 /** What one tick needs to know of those before it: `since` is when this control plane began to listen. */
 export type TickState = { since: Date; prunedAt: Date | null };
 
-/** Does everything that is due. Idempotent: several control planes, or the same one twice, may do it at once. */
+/** Whoever sweeps goes on doing so; when it stops, another one does after this time. */
+const sweepLeaseMs = 15_000;
+
+/**
+ * Does everything that is due. Idempotent: several control planes, or the same one twice, may do it at once. Each looks after the
+ * starts of the nodes that it holds; the sweeps over all rows are done by one, under a lease.
+ */
 export async function tick(needs: Needs, state: TickState): Promise<TickState> {
   const now = needs.now().getTime();
-  await expireQueued(needs);
   if (now - state.since.getTime() >= settleMs) await fenceUnconfirmed(needs);
+  if (!(await needs.store.leases.take("sweeps", needs.instance, sweepLeaseMs))) return state;
+  await expireQueued(needs);
   if (state.prunedAt !== null && now - state.prunedAt.getTime() < pruneEveryMs) return state;
   await prune(needs);
   return { ...state, prunedAt: new Date(now) };

@@ -2,6 +2,7 @@ import type { EnrollBody, JoinTokenBody, NodeFacts, NodeLoad } from "#shared/api
 import type { StreamName } from "#shared/streams.ts";
 import type { EndReason, ProcessStatus } from "#shared/process-state.ts";
 import type { Launch } from "#shared/link/launch.ts";
+import type { Instances, Leases, Letters, Notices } from "./cluster.ts";
 
 /**
  * What Drover remembers, as nouns with verbs. Everything here is one transaction each; a method that returns
@@ -13,6 +14,10 @@ export interface Store {
   joinTokens: JoinTokens;
   processes: Processes;
   idempotency: Idempotency;
+  instances: Instances;
+  leases: Leases;
+  letters: Letters;
+  notices: Notices;
   /** Resolves when the database answers and its schema is current; else says what to do. */
   ready(): Promise<{ ready: true } | { ready: false; reason: string }>;
   close(): Promise<void>;
@@ -30,6 +35,8 @@ export type NodeRow = {
   instanceId: string | null;
   machineId: string | null;
   bootId: string | null;
+  /** The instance whose process has the node's socket. */
+  heldBy: string | null;
   /** Set while a session holds the node's socket. */
   connectedAt: Date | null;
   /** When the last session ended (unclean) or said goodbye (`orderly`). */
@@ -62,18 +69,49 @@ export interface Nodes {
   delete(id: string, now: Date): Promise<boolean>;
   /** The key hash of a node for the upgrade request of its agent. */
   keyHash(id: string): Promise<string | undefined>;
-  /** A new session: raises and returns the epoch; the facts of the hello are stored, maxProcesses too. */
-  connected(
-    id: string,
-    hello: { instanceId: string; machineId: string; bootId: string; facts: NodeFacts; now: Date },
-  ): Promise<number | undefined>;
+  /**
+   * A new session takes the node: the epoch is raised, the facts of the hello are stored, maxProcesses too. Only from nobody, a
+   * dead instance, this one, an earlier socket of the same agent, or the session of the epoch `from`; else it is `held`.
+   */
+  connected(id: string, hello: NewSession): Promise<SessionOutcome>;
   /** The session of this epoch ended; an older epoch changes nothing. */
   disconnected(id: string, end: { epoch: number; orderly: boolean; now: Date }): Promise<void>;
   /** Load and last sign of life of the session of this epoch. */
   seen(id: string, sign: { epoch: number; load: NodeLoad | null; now: Date }): Promise<void>;
-  /** At start of a control plane that is alone: sessions a crash left open end now. */
-  disconnectAll(now: Date): Promise<void>;
+  /** What the session that holds a node has to know of its row. */
+  state(id: string): Promise<NodeState | undefined>;
+  /** Of these nodes, those whose socket another instance than `instance` has. */
+  heldElsewhere(ids: string[], instance: string): Promise<string[]>;
 }
+
+export type NewSession = {
+  instance: string;
+  /** Takes the node from the session of this epoch too. */
+  from?: number | undefined;
+  instanceId: string;
+  machineId: string;
+  bootId: string;
+  facts: NodeFacts;
+  now: Date;
+};
+
+/** `queued`: a start waits for a place. */
+export type NodeState = { name: string; epoch: number; maxProcesses: number; queued: boolean };
+
+export type SessionOutcome =
+  | {
+      outcome: "connected";
+      epoch: number;
+      name: string;
+      maxProcesses: number;
+      /** Whether there is a process that is not final or has survivors: nothing has to be compared else. */
+      unfinished: boolean;
+      /** The machine of the session before, if it was another one. */
+      formerMachineId: string | null;
+    }
+  /** The socket of `epoch` is at another instance and must prove that it lives. */
+  | { outcome: "held"; epoch: number; heldBy: string }
+  | { outcome: "unknown" };
 
 export type JoinTokenRow = JoinTokenBody & {
   id: string;
@@ -161,6 +199,10 @@ export type ProcessReport = {
   snapshots: { stream: StreamName; head: Uint8Array; tail: Uint8Array; totalBytes: number }[];
 };
 
+/** A report and the session that it came by. */
+export type SentReport = { nodeId: string; epoch: number; report: ProcessReport };
+export type TakenReports = { changed: string[]; unknown: string[]; outdated: string[] };
+
 export type StoredOutput = { stream: StreamName; head: Uint8Array; tail: Uint8Array; totalBytes: number };
 
 export type InsertOutcome =
@@ -192,11 +234,12 @@ export interface Processes {
   /** `starting` rows that were never pushed (the socket had gone) go back to `queued`, only if no report came. */
   putBack(ids: string[]): Promise<void>;
   /**
-   * Many reports in one statement. A report counts only for a row of this node with a lower revision; its state is taken by the rules of
-   * `mayAdvance`, its totals, survivors and snapshots always. Reaching a final state removes the sealed part. Returns the ids whose row changed
-   * and, of ids that are unknown, that they are (deleted meanwhile).
+   * Many reports, also of many nodes, in one statement. A report counts only for a row of its node with a lower revision, and only while
+   * the session of its epoch is the newest of that node; its state is taken by the rules of
+   * `mayAdvance`, its totals, survivors and snapshots always. Reaching a final state removes the sealed part. Returns the ids whose row changed,
+   * of ids that are unknown, that they are (deleted meanwhile), and those that a session too old sent.
    */
-  takeReports(nodeId: string, reports: ProcessReport[]): Promise<{ changed: string[]; unknown: string[] }>;
+  takeReports(reports: SentReport[]): Promise<TakenReports>;
   /**
    * Remembers that a stop was asked for (the first reason stays, a smaller grace wins). A queued row becomes canceled at once, a starting or running one `stopping`
    * only when running. Ended rows stay as they are (with survivors: the stop is remembered). Returns the row after it.
@@ -226,8 +269,10 @@ export interface Processes {
   ): Promise<string[]>;
   /** Queued rows past their time: `queue_ttl` for those that may queue, `not_delivered` for the others once `confirmBefore` is later than their creation. */
   expireQueued(now: Date, confirmBefore: Date): Promise<string[]>;
-  /** `starting` rows without any report created before this time. */
-  unconfirmed(before: Date): Promise<{ id: string; nodeId: string }[]>;
+  /** `starting` rows without any report that were handed out before this time, and who has their node's socket. */
+  unconfirmed(before: Date): Promise<{ id: string; nodeId: string; heldBy: string | null }[]>;
+  /** The node has these starts, though no report came yet: they wait for its next hello, however late that is. */
+  confirm(ids: string[]): Promise<void>;
   /** Deletes an ended row (and its outputs); `not_ended` if it is live or has survivors. */
   delete(id: string): Promise<"deleted" | "not_ended" | "unknown">;
   /** Deletes ended rows that ended before this time; returns how many, at most `limit`. */

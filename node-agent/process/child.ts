@@ -12,7 +12,7 @@ import { type EndIntent, type Intent, noteIntent } from "./intents.ts";
 import { killTree, type SignalOutcome, signalOne, signalTree, wakeWrapper } from "./kill.ts";
 import { LimitClock } from "./limit-clock.ts";
 import { isAlive, procEntry, type ProcTable, uptime } from "./proc-table.ts";
-import { pause } from "./pause.ts";
+import { pause } from "#shared/pause.ts";
 import {
   type Ending,
   noteAcked,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { killCgroup } from "./cgroup.ts";
-import { pause } from "./pause.ts";
+import { pause } from "#shared/pause.ts";
 import { commandOf, isAlive, type ProcEntry, procEntry, scanProcs } from "./proc-table.ts";
 import type { Identity } from "./record.ts";
 import { membersOf, type Tree } from "./tree.ts";

@@ -1,4 +1,4 @@
-import { pause } from "./pause.ts";
+import { pause } from "#shared/pause.ts";
 import { membersOf, type Tree } from "./tree.ts";
 
 /** What children of the leader write is waited for until it was quiet this long, and at most `settleMs`. */

@@ -1,5 +1,5 @@
 import { endTree, killTree, signalOne } from "./kill.ts";
-import { pause } from "./pause.ts";
+import { pause } from "#shared/pause.ts";
 import type { Tree } from "./tree.ts";
 
 const lookEveryMs = 10;

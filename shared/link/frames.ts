@@ -157,8 +157,19 @@ export const requests = {
   ports: z.object({ type: z.literal("ports"), rid, id }),
 } as const;
 
-/** Control plane → agent. */
-export const downFrame = z.discriminatedUnion("type", [
+/** Frames that get a reply. */
+export const requestFrame = z.discriminatedUnion("type", [
+  requests.read,
+  requests.grep,
+  requests.wait,
+  requests.signal,
+  requests.stdin,
+  requests.extend,
+  requests.ports,
+]);
+export type RequestFrame = z.infer<typeof requestFrame>;
+
+export const plainFrame = z.discriminatedUnion("type", [
   welcome,
   pong,
   probe,
@@ -170,18 +181,12 @@ export const downFrame = z.discriminatedUnion("type", [
   unfollow,
   credit,
   abandon,
-  requests.read,
-  requests.grep,
-  requests.wait,
-  requests.signal,
-  requests.stdin,
-  requests.extend,
-  requests.ports,
 ]);
+export type PlainFrame = z.infer<typeof plainFrame>;
+
+/** Control plane → agent. */
+export const downFrame = z.discriminatedUnion("type", [plainFrame, requestFrame]);
 export type DownFrame = z.infer<typeof downFrame>;
-export type RequestFrame = {
-  [K in keyof typeof requests]: z.infer<(typeof requests)[K]>;
-}[keyof typeof requests];
 
 /** What `read` answers: the parts that were asked for and still exist, in order, without overlap; `gaps` are ranges no longer kept. */
 export const readReply = z.object({

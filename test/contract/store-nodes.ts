@@ -10,6 +10,7 @@ import {
   noon,
   processOf,
   report,
+  taken,
   type OpenStore,
 } from "./store-samples.ts";
 
@@ -18,6 +19,7 @@ const hello = {
   machineId: "m1",
   bootId: "b1",
   facts: { os: "linux", maxProcesses: 8 },
+  instance: "inst_of_nobody",
   now: after(100),
 };
 
@@ -34,7 +36,7 @@ export function nodesContract(store: OpenStore): void {
         await inserted(store(), { nodeId: node.id }),
         await inserted(store(), { nodeId: node.id }),
       ];
-      await store().processes.takeReports(node.id, [
+      await taken(store(), node.id, [
         ending(ended.id, 1),
         ending(survived.id, 1, { survivors: [{ pid: 1, command: "x" }] }),
       ]);
@@ -82,9 +84,7 @@ export function nodesContract(store: OpenStore): void {
         await inserted(store(), { nodeId: node.id, status: "queued" }),
       ];
       const survived = await inserted(store(), { nodeId: node.id });
-      await store().processes.takeReports(node.id, [
-        ending(survived.id, 1, { survivors: [{ pid: 1, command: "x" }] }),
-      ]);
+      await taken(store(), node.id, [ending(survived.id, 1, { survivors: [{ pid: 1, command: "x" }] })]);
       expect(await nodes().delete(node.id, after(900))).toBe(true);
       expect(await nodes().delete(node.id, after(900))).toBe(false);
       for (const { id } of [live, queued])
@@ -102,15 +102,19 @@ export function nodesContract(store: OpenStore): void {
   describe("a session", () => {
     it("raises the epoch, stores the hello, and only its own epoch may speak for the node", async () => {
       const { id } = await enrolledNode(store());
-      expect(await nodes().connected(id, hello)).toBe(1);
-      const { now: connectedAt, ...said } = hello;
+      const former = { formerMachineId: null, unfinished: false };
+      const first = await nodes().connected(id, hello);
+      expect(first).toMatchObject({ outcome: "connected", epoch: 1, maxProcesses: 8, ...former });
+      const { now: connectedAt, instance: heldBy, ...said } = hello;
       expect(await nodes().find(id)).toMatchObject({
         ...said,
+        heldBy,
         maxProcesses: 8,
         connectedAt,
         lastSeenAt: connectedAt,
       });
-      expect(await nodes().connected(id, { ...hello, instanceId: "i2", facts: {}, now: after(200) })).toBe(2);
+      const second = { ...hello, instanceId: "i2", facts: {}, now: after(200) };
+      expect(await nodes().connected(id, second)).toMatchObject({ outcome: "connected", epoch: 2 });
       await nodes().disconnected(id, { epoch: 1, orderly: true, now: after(300) });
       await nodes().seen(id, { epoch: 1, load: null, now: after(999) });
       expect(await nodes().find(id)).toMatchObject({
@@ -131,18 +135,50 @@ export function nodesContract(store: OpenStore): void {
       });
     });
 
-    it("of an unknown node is none, and a crash's open sessions end together", async () => {
-      expect(await nodes().connected(newId("node"), hello)).toBeUndefined();
+    it("of an unknown node is none", async () => {
+      expect(await nodes().connected(newId("node"), hello)).toEqual({ outcome: "unknown" });
+    });
+
+    it("takes a node from a living instance only for the same agent, or from the very epoch that was challenged", async () => {
+      const { id } = await enrolledNode(store());
+      const [here, there] = [newId("inst"), newId("inst")];
+      for (const instance of [here, there])
+        await store().instances.register({ id: instance, place: "test", version: "1" });
+      await nodes().connected(id, { ...hello, instance: here });
+      const other = { ...hello, instance: there, instanceId: "another agent" };
+      expect(await nodes().connected(id, other)).toEqual({ outcome: "held", epoch: 1, heldBy: here });
+      expect(await nodes().connected(id, { ...hello, instance: there })).toMatchObject({ epoch: 2 });
+      expect(await nodes().connected(id, { ...other, instance: here, from: 1 })).toMatchObject({
+        outcome: "held",
+        epoch: 2,
+      });
+      expect(await nodes().connected(id, { ...other, instance: here, from: 2 })).toMatchObject({ epoch: 3 });
+      await store().instances.remove({ only: here });
+      expect(await nodes().connected(id, { ...hello, instance: there, instanceId: "a third" })).toMatchObject(
+        {
+          epoch: 4,
+        },
+      );
+    });
+
+    it("says which machine held the node before, and whether something is unfinished there", async () => {
       const { id } = await enrolledNode(store());
       await nodes().connected(id, hello);
-      await nodes().disconnectAll(after(700));
-      await nodes().disconnectAll(after(800));
-      expect(await nodes().find(id)).toMatchObject({
-        connectedAt: null,
-        disconnectedAt: after(700),
-        orderly: false,
-        epoch: 1,
+      await inserted(store(), { nodeId: id });
+      expect(await nodes().connected(id, { ...hello, machineId: "a clone" })).toMatchObject({
+        formerMachineId: hello.machineId,
+        unfinished: true,
       });
+    });
+
+    it("that another one has followed reports nothing any more", async () => {
+      const { id } = await enrolledNode(store());
+      await nodes().connected(id, hello);
+      await nodes().connected(id, hello);
+      const row = await inserted(store(), { nodeId: id });
+      const old = { nodeId: id, epoch: 1, report: ending(row.id, 7) };
+      expect(await store().processes.takeReports([old])).toMatchObject({ changed: [], outdated: [row.id] });
+      expect((await processOf(store(), row.id)).status).toBe("starting");
     });
   });
 
@@ -205,7 +241,7 @@ export function nodesContract(store: OpenStore): void {
       const node = await enrolledNode(store(), { labels: { kept: "1" } });
       await nodes().connected(node.id, hello);
       const live = await inserted(store(), { nodeId: node.id });
-      await store().processes.takeReports(node.id, [report(live.id, 1)]);
+      await taken(store(), node.id, [report(live.id, 1)]);
       const token = joinToken({ replace: true });
       await tokens().create(token);
       const input = enrollment(token.hash, { name: node.name, keyHash: "c".repeat(64) });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { newId } from "#shared/ids.ts";
 import { mayAdvance, processStatuses, type ProcessStatus } from "#shared/process-state.ts";
 import type { ProcessRow, Store } from "../../control-plane/store/store.ts";
-import { after, ending, inserted, processOf, report, type OpenStore } from "./store-samples.ts";
+import { after, ending, inserted, processOf, report, taken, type OpenStore } from "./store-samples.ts";
 
 const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 const bytes = (of: string) => new TextEncoder().encode(of);
@@ -11,13 +11,14 @@ const stop = (graceMs: number) => ({ graceMs, reason: "stopped", now: after(500)
 async function inStatus(store: Store, status: ProcessStatus): Promise<ProcessRow> {
   const row = await inserted(store, { status: status === "queued" ? "queued" : "starting" });
   if (status !== "queued" && status !== "starting")
-    await store.processes.takeReports("node_a", [report(row.id, 1, { status })]);
+    await taken(store, "node_00000000000000000000000000", [report(row.id, 1, { status })]);
   return processOf(store, row.id);
 }
 
 export function reportsContract(store: OpenStore): void {
   const processes = () => store().processes;
-  const take = (...batch: ReturnType<typeof report>[]) => processes().takeReports("node_a", batch);
+  const take = (...batch: ReturnType<typeof report>[]) =>
+    taken(store(), "node_00000000000000000000000000", batch);
 
   describe("a report", () => {
     it("brings the whole state of an ending, and removes what was sealed", async () => {
@@ -35,7 +36,7 @@ export function reportsContract(store: OpenStore): void {
         lines: 3,
         survivors: [{ pid: 7, command: "nul \0" }],
       });
-      expect(await take(last)).toEqual({ changed: [id], unknown: [] });
+      expect(await take(last)).toEqual({ changed: [id], unknown: [], outdated: [] });
       const { id: _id, snapshots: _snapshots, ...expected } = last;
       expect(await processOf(store(), id)).toMatchObject({
         ...expected,
@@ -64,12 +65,21 @@ export function reportsContract(store: OpenStore): void {
 
     it("counts once: not again, not when older, not for another node", async () => {
       const { id } = await inserted(store());
-      expect(await take(report(id, 5, { totalBytes: 5 }))).toEqual({ changed: [id], unknown: [] });
-      expect(await take(report(id, 5, { totalBytes: 6 }))).toEqual({ changed: [], unknown: [] });
-      expect(await take(ending(id, 4))).toEqual({ changed: [], unknown: [] });
-      expect(await processes().takeReports("node_b", [ending(id, 9)])).toEqual({
+      expect(await take(report(id, 5, { totalBytes: 5 }))).toEqual({
+        changed: [id],
+        unknown: [],
+        outdated: [],
+      });
+      expect(await take(report(id, 5, { totalBytes: 6 }))).toEqual({
+        changed: [],
+        unknown: [],
+        outdated: [],
+      });
+      expect(await take(ending(id, 4))).toEqual({ changed: [], unknown: [], outdated: [] });
+      expect(await taken(store(), "node_00000000000000000000000001", [ending(id, 9)])).toEqual({
         changed: [],
         unknown: [id],
+        outdated: [],
       });
       expect(await processOf(store(), id)).toMatchObject({ status: "running", totalBytes: 5, revision: 5 });
     });
@@ -125,7 +135,7 @@ export function reportsContract(store: OpenStore): void {
     });
 
     it("is nothing when empty, and two at once lose no row", async () => {
-      expect(await take()).toEqual({ changed: [], unknown: [] });
+      expect(await take()).toEqual({ changed: [], unknown: [], outdated: [] });
       const rows = await Promise.all(Array.from({ length: 50 }, () => inserted(store())));
       const batch = rows.map(({ id }) => report(id, 1));
       await Promise.all([
@@ -164,7 +174,7 @@ export function reportsContract(store: OpenStore): void {
         string,
         string,
       ];
-      await processes().takeReports(nodeId, [
+      await taken(store(), nodeId, [
         ending(ended, 1),
         ending(withSurvivors, 1, { survivors: [{ pid: 7, command: "server" }] }),
       ]);
@@ -185,7 +195,9 @@ export function reportsContract(store: OpenStore): void {
         exitCode: null,
       });
       expect(await processes().sealed(id)).toBeNull();
-      expect(await processes().takeQueued("node_a", 100)).not.toContainEqual(expect.objectContaining({ id }));
+      expect(await processes().takeQueued("node_00000000000000000000000000", 100)).not.toContainEqual(
+        expect.objectContaining({ id }),
+      );
     });
 
     it("is remembered with its first reason and the smallest grace until the end", async () => {
@@ -267,7 +279,7 @@ export function reportsContract(store: OpenStore): void {
       expect(await processes().delete(id)).toBe("deleted");
       expect(await processes().delete(id)).toBe("unknown");
       expect(await processes().outputs(id)).toEqual([]);
-      expect(await take(report(id, 3))).toEqual({ changed: [], unknown: [id] });
+      expect(await take(report(id, 3))).toEqual({ changed: [], unknown: [id], outdated: [] });
     });
 
     it("is pruned by the time it ended, the oldest first, so many at a time", async () => {

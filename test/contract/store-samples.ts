@@ -7,6 +7,7 @@ import type {
   ProcessReport,
   ProcessRow,
   Store,
+  TakenReports,
 } from "../../control-plane/store/store.ts";
 
 /** What a contract suite runs on: a store with an empty database behind it. */
@@ -42,7 +43,7 @@ export function newProcess({ launch: launchChange = {}, ...change }: StartChange
   const id = newId("proc");
   return {
     id,
-    nodeId: "node_a",
+    nodeId: "node_00000000000000000000000000",
     key: null,
     digest: "digest",
     launch: launch(id, launchChange),
@@ -130,4 +131,10 @@ export async function processOf(store: Store, id: string): Promise<ProcessRow> {
   const row = await store.processes.get(id);
   if (!row) throw new Error(`no process ${id}`);
   return row;
+}
+
+/** The reports as the newest session of their node sends them; the node is made if there is none. */
+export async function taken(store: Store, nodeId: string, reports: ProcessReport[]): Promise<TakenReports> {
+  const node = (await store.nodes.find(nodeId)) ?? (await enrolledNode(store, { nodeId }));
+  return store.processes.takeReports(reports.map((each) => ({ nodeId, epoch: node.epoch, report: each })));
 }

@@ -3,13 +3,17 @@ import { newId } from "#shared/ids.ts";
 import {
   after,
   ending,
+  enrolledNode,
   inserted,
   newProcess,
   noon,
   processOf,
   report,
+  taken,
   type OpenStore,
 } from "./store-samples.ts";
+
+const newSession = { instance: "inst_of_nobody", instanceId: "i", machineId: "m", bootId: "b", facts: {} };
 
 export function startsContract(store: OpenStore): void {
   const processes = () => store().processes;
@@ -75,7 +79,7 @@ export function startsContract(store: OpenStore): void {
       const key = newId("req");
       await inserted(store(), { key });
       expect(await processes().insert(newProcess({ key, digest: "other" }))).toEqual({ outcome: "mismatch" });
-      await inserted(store(), { key, nodeId: "node_b" });
+      await inserted(store(), { key, nodeId: "node_00000000000000000000000001" });
       await inserted(store(), { key, launch: { chatId: "chat_1" } });
       expect(
         await processes().insert(newProcess({ key, nodeId: "node_c", launch: { chatId: "chat_1" } })),
@@ -83,7 +87,7 @@ export function startsContract(store: OpenStore): void {
     });
 
     it("finds start_canceled when the key was fenced first, and a fence finds the process when that came first", async () => {
-      const scope = { nodeId: "node_a", chatId: null, now: noon };
+      const scope = { nodeId: "node_00000000000000000000000000", chatId: null, now: noon };
       const key = newId("req");
       expect(await processes().fenceKey({ ...scope, key })).toEqual({ outcome: "fenced" });
       expect(await processes().fenceKey({ ...scope, key })).toEqual({ outcome: "fenced" });
@@ -98,7 +102,7 @@ export function startsContract(store: OpenStore): void {
     it("is free again when its process was deleted", async () => {
       const key = newId("req");
       const { id } = await inserted(store(), { key });
-      await processes().takeReports("node_a", [ending(id, 1)]);
+      await taken(store(), "node_00000000000000000000000000", [ending(id, 1)]);
       expect(await processes().delete(id)).toBe("deleted");
       expect(await processes().insert(newProcess({ key }))).toMatchObject({ outcome: "inserted" });
     });
@@ -127,7 +131,7 @@ export function startsContract(store: OpenStore): void {
     it("gets back what was never pushed, but not what was reported", async () => {
       const nodeId = newId("node");
       const [pushed, unpushed] = [await inserted(store(), { nodeId }), await inserted(store(), { nodeId })];
-      await processes().takeReports(nodeId, [report(pushed.id, 1, { status: "starting" })]);
+      await taken(store(), nodeId, [report(pushed.id, 1, { status: "starting" })]);
       await processes().putBack([pushed.id, unpushed.id]);
       expect((await processOf(store(), pushed.id)).status).toBe("starting");
       expect((await processes().takeQueued(nodeId, 10)).map(({ id }) => id)).toEqual([unpushed.id]);
@@ -143,7 +147,7 @@ export function startsContract(store: OpenStore): void {
         queueTtlMs: 1000,
         sealed: new Uint8Array([1]),
       });
-      const urgent = await inserted(store(), { ...waiting, ifOffline: "fail" });
+      const urgent = await inserted(store(), { ...waiting, ifOffline: "fail", queueTtlMs: 60_000 });
       const fresh = await inserted(store(), { ...waiting, ifOffline: "fail", createdAt: after(1500) });
       expect((await processes().expireQueued(after(2000), after(1000))).toSorted()).toEqual(
         [short.id, urgent.id].toSorted(),
@@ -157,17 +161,40 @@ export function startsContract(store: OpenStore): void {
       for (const { id } of [patient, fresh]) expect((await processOf(store(), id)).status).toBe("queued");
     });
 
+    it("waits on for a place on a node that is there, until its own time has passed", async () => {
+      const { id: nodeId } = await enrolledNode(store());
+      await store().nodes.connected(nodeId, { ...newSession, now: noon });
+      const waiting = await inserted(store(), {
+        nodeId,
+        status: "queued",
+        ifOffline: "fail",
+        queueTtlMs: 60_000,
+      });
+      const expired = async (atMs: number) =>
+        (await processes().expireQueued(after(atMs), after(atMs - 30_000))).includes(waiting.id);
+      expect(await expired(40_000)).toBe(false);
+      await store().nodes.disconnected(nodeId, { epoch: 1, orderly: false, now: after(40_000) });
+      expect(await expired(50_000)).toBe(false);
+      await store().nodes.connected(nodeId, { ...newSession, now: after(50_000) });
+      expect(await expired(61_000)).toBe(true);
+      expect(await processOf(store(), waiting.id)).toMatchObject({ status: "expired", reason: "queue_ttl" });
+    });
+
     it("shows which starts no report has confirmed; one that waited counts from when it was taken", async () => {
       const nodeId = newId("node");
       const silent = await inserted(store(), { nodeId });
       const reported = await inserted(store(), { nodeId });
       const waited = await inserted(store(), { nodeId, status: "queued", ifOffline: "queue" });
-      await processes().takeReports(nodeId, [report(reported.id, 1, { status: "starting" })]);
+      await taken(store(), nodeId, [report(reported.id, 1, { status: "starting" })]);
       await processes().takeQueued(nodeId, 10);
       const found = (await processes().unconfirmed(after(30_000))).filter((row) => row.nodeId === nodeId);
-      expect(found).toEqual([{ id: silent.id, nodeId }]);
+      expect(found).toEqual([{ id: silent.id, nodeId, heldBy: null }]);
       const later = await processes().unconfirmed(new Date(Date.now() + 60_000));
-      expect(later).toContainEqual({ id: waited.id, nodeId });
+      expect(later).toContainEqual({ id: waited.id, nodeId, heldBy: null });
+      await processes().confirm([waited.id]);
+      expect((await processes().unconfirmed(new Date("2100-01-01"))).map(({ id }) => id)).not.toContain(
+        waited.id,
+      );
     });
   });
 

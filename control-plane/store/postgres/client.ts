@@ -22,13 +22,17 @@ const longestPauseS = 1;
 const statementLimitMs = 30_000;
 const lockLimitMs = 10_000;
 
+/** What a client that listens wants to hear; the types of the package leave `onnotify` out. */
+export type Hearing = { onnotify(channel: string, payload: string): void; onclose(): void };
+
 /** The pool of this process: camelCase columns, int8 as number, Dates, and a limit on every statement and lock. */
-export function openClient({ url, poolSize = 10 }: DatabaseOptions): Pool {
+export function openClient({ url, poolSize = 10 }: DatabaseOptions, hearing?: Hearing): Pool {
   if (url.trim() === "") throw new Error("The URL of the database is empty.");
   return postgres(url, {
     max: poolSize,
     connect_timeout: connectLimitS,
-    idle_timeout: idleLimitS,
+    // A connection that listens is kept whatever its age.
+    ...(hearing === undefined ? { idle_timeout: idleLimitS } : { max_lifetime: null, ...hearing }),
     // A database that is back is used again within a second; the package's own pauses grow to 20 s.
     backoff: (failures) => (0.5 + Math.random() / 2) * Math.min(2 ** failures / 100, longestPauseS),
     onnotice: () => {},

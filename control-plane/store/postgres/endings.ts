@@ -5,7 +5,7 @@ import type { Sql } from "./client.ts";
 import { againOnDeadlock } from "./deadlock.ts";
 import { allowedSteps, processColumns, processRow, unfinished, type ProcessRecord } from "./process-rows.ts";
 
-type Rules = Pick<Processes, "requestStop" | "conclude" | "expireQueued" | "unconfirmed">;
+type Rules = Pick<Processes, "requestStop" | "conclude" | "expireQueued" | "unconfirmed" | "confirm">;
 type Removal = Pick<Processes, "delete" | "prune">;
 
 export const endings = (sql: Sql): Rules => ({
@@ -43,23 +43,33 @@ export const endings = (sql: Sql): Rules => ({
     const rows = await sql<{ id: string }[]>`
       update processes set
         status = 'expired', concluded_at = ${now}, sealed = null, stop = null,
-        reason = case if_offline when 'queue' then 'queue_ttl' else 'not_delivered' end
-      where status = 'queued' and concluded_at is null and case if_offline
-        when 'queue' then created_at + queue_ttl_ms * interval '1 millisecond' < ${now}
-        else created_at < ${confirmBefore} end
+        reason = case when created_at + queue_ttl_ms * interval '1 millisecond' < ${now}
+          then 'queue_ttl' else 'not_delivered' end
+      where status = 'queued' and concluded_at is null and (
+        created_at + queue_ttl_ms * interval '1 millisecond' < ${now}
+        or if_offline = 'fail' and created_at < ${confirmBefore} and not ${wasHeld(sql, confirmBefore)})
       returning id`;
     return rows.map(({ id }) => id);
   },
 
   async unconfirmed(before) {
-    const rows = await sql<{ id: string; nodeId: string }[]>`
-      select id, node_id from processes
+    const rows = await sql<{ id: string; nodeId: string; heldBy: string | null }[]>`
+      select processes.id, node_id, held_by from processes left join nodes on nodes.id = node_id
       where status = 'starting' and concluded_at is null and revision = 0
-        and coalesce(handed_out_at, created_at) < ${before}
-      order by id`;
+        and coalesce(handed_out_at, processes.created_at) < ${before}
+      order by processes.id`;
     return [...rows];
   },
+
+  async confirm(ids) {
+    await sql`
+      update processes set handed_out_at = 'infinity' where id = any(${ids}) and status = 'starting' and revision = 0`;
+  },
 });
+
+/** A node that is there and has no free place keeps its queue; one that is away does not get what may not wait for it. */
+const wasHeld = (sql: Sql, since: Date) => sql`exists (
+  select from nodes where nodes.id = node_id and (held_by is not null or disconnected_at >= ${since}))`;
 
 export const removal = (sql: Sql): Removal => ({
   async delete(id) {

@@ -1,6 +1,7 @@
 import type { NodeRow, Nodes } from "../store.ts";
-import { json, jsonOrNull, type Pool, type Sql } from "./client.ts";
+import { jsonOrNull, type Pool, type Sql } from "./client.ts";
 import { loseUnfinished, nodeRow, nodesWithCounts, type NodeRecord } from "./node-rows.ts";
+import { sessionStore } from "./sessions.ts";
 import { storable } from "./text.ts";
 
 const uniqueViolation = "23505";
@@ -42,37 +43,7 @@ export const nodeStore = (sql: Pool): Nodes => ({
     return found?.keyHash;
   },
 
-  ...sessions(sql),
-});
-
-const sessions = (sql: Sql): Pick<Nodes, "connected" | "disconnected" | "seen" | "disconnectAll"> => ({
-  async connected(id, hello) {
-    const { instanceId, machineId, bootId } = storable(hello);
-    const [session] = await sql<{ epoch: number }[]>`
-      update nodes set
-        epoch = epoch + 1, instance_id = ${instanceId}, machine_id = ${machineId}, boot_id = ${bootId},
-        facts = ${json(sql, hello.facts)}, max_processes = coalesce(${hello.facts.maxProcesses ?? null}, max_processes),
-        connected_at = ${hello.now}, last_seen_at = ${hello.now}, orderly = false
-      where id = ${id} returning epoch`;
-    return session?.epoch;
-  },
-
-  async disconnected(id, { epoch, orderly, now }) {
-    await sql`
-      update nodes set connected_at = null, disconnected_at = ${now}, orderly = ${orderly}
-      where id = ${id} and epoch = ${epoch} and connected_at is not null`;
-  },
-
-  async seen(id, { epoch, load, now }) {
-    await sql`
-      update nodes set last_seen_at = ${now}, load = coalesce(${jsonOrNull(sql, load)}, load)
-      where id = ${id} and epoch = ${epoch}`;
-  },
-
-  async disconnectAll(now) {
-    await sql`
-      update nodes set connected_at = null, disconnected_at = ${now}, orderly = false where connected_at is not null`;
-  },
+  ...sessionStore(sql),
 });
 
 /** By id or by name, with its counts. */

@@ -2,7 +2,10 @@ import type { Store } from "../store.ts";
 import { migrationsPending } from "../migrate.ts";
 import { openClient, type DatabaseOptions, type Pool } from "./client.ts";
 import { idempotencyStore } from "./idempotency.ts";
+import { instanceStore } from "./instances.ts";
 import { joinTokenStore } from "./join-tokens.ts";
+import { leaseStore } from "./leases.ts";
+import { letterStore, noticeStore } from "./letters.ts";
 import { nodeStore } from "./nodes.ts";
 import { processStore } from "./processes.ts";
 import { withUnavailable } from "./unavailable.ts";
@@ -18,6 +21,10 @@ export function openPostgresStore(options: DatabaseOptions): Store {
     joinTokens: withUnavailable(joinTokenStore(sql)),
     processes: withUnavailable(processStore(sql)),
     idempotency: withUnavailable(idempotencyStore(sql)),
+    instances: withUnavailable(instanceStore(sql)),
+    leases: withUnavailable(leaseStore(sql)),
+    letters: withUnavailable(letterStore(sql)),
+    notices: noticeStore(sql, options),
     ready: () => readiness(sql),
     close: () => sql.end({ timeout: closeLimitS }),
   };

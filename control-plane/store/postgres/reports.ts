@@ -1,64 +1,65 @@
-// A batch of reports is one statement, however many there are. The rule of each row stands in SQL, so two
+// A batch of reports is one statement, however many nodes sent them. The rule of each row stands in SQL, so two
 // batches at once can not undo each other: a report counts only with a higher revision than the row's, and
 // its state only where `mayAdvance` allows the step.
 
 import { isFinal } from "#shared/process-state.ts";
 import { toBase64 } from "#shared/base64.ts";
-import type { ProcessReport, Processes } from "../store.ts";
+import type { Processes, SentReport } from "../store.ts";
 import type { Sql } from "./client.ts";
 import { againOnDeadlock } from "./deadlock.ts";
 import { allowedSteps } from "./process-rows.ts";
 import { storable } from "./text.ts";
 
-type Taken = { id: string; changed: boolean; unknown: boolean };
+type Taken = { id: string; changed: boolean; unknown: boolean; outdated: boolean };
+type Mark = "changed" | "unknown" | "outdated";
 
 export const reports = (sql: Sql): Pick<Processes, "takeReports"> => ({
-  async takeReports(nodeId, batch) {
-    if (batch.length === 0) return { changed: [], unknown: [] };
+  async takeReports(batch) {
+    if (batch.length === 0) return { changed: [], unknown: [], outdated: [] };
     const newest = newestOfEach(batch);
-    const ids = newest.map(({ id }) => id);
+    const ids = newest.map(({ report }) => report.id);
     const text = JSON.stringify(newest.map(wireForm));
-    const rows = await againOnDeadlock(() => takeAll(sql, { nodeId, ids, text }));
-    return { changed: idsOf(rows, "changed"), unknown: idsOf(rows, "unknown") };
+    const rows = await againOnDeadlock(() => takeAll(sql, ids, text));
+    const marked = (mark: Mark) => rows.filter((row) => row[mark]).map(({ id }) => id);
+    return { changed: marked("changed"), unknown: marked("unknown"), outdated: marked("outdated") };
   },
 });
 
-const idsOf = (rows: Taken[], mark: "changed" | "unknown") =>
-  rows.filter((row) => row[mark]).map(({ id }) => id);
-
 /** One report a process, the newest; snapshots that only an older one brings are kept. In the order of ids. */
-function newestOfEach(batch: ProcessReport[]): ProcessReport[] {
-  const newest = new Map<string, ProcessReport>();
-  for (const report of batch.toSorted((a, b) => a.revision - b.revision)) {
-    const before = newest.get(report.id)?.snapshots ?? [];
+function newestOfEach(batch: SentReport[]): SentReport[] {
+  const newest = new Map<string, SentReport>();
+  for (const sent of batch.toSorted((a, b) => a.report.revision - b.report.revision)) {
+    const { report } = sent;
+    const before = newest.get(report.id)?.report.snapshots ?? [];
     const streams = new Set(report.snapshots.map(({ stream }) => stream));
     const kept = before.filter(({ stream }) => !streams.has(stream));
-    newest.set(report.id, { ...report, snapshots: [...kept, ...report.snapshots] });
+    newest.set(report.id, { ...sent, report: { ...report, snapshots: [...kept, ...report.snapshots] } });
   }
-  return [...newest.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  return [...newest.values()].toSorted((a, b) => (a.report.id < b.report.id ? -1 : 1));
 }
 
-const wireForm = ({ snapshots, ...report }: ProcessReport) => ({
+const wireForm = ({ nodeId, epoch, report: { snapshots, ...report } }: SentReport) => ({
   ...storable(report),
+  nodeId,
+  epoch,
   final: isFinal(report.status),
   snapshots: snapshots.map((each) => ({ ...each, head: toBase64(each.head), tail: toBase64(each.tail) })),
 });
 
-type Batch = { nodeId: string; ids: string[]; text: string };
-
-function takeAll(sql: Sql, batch: Batch): Promise<Taken[]> {
-  const { nodeId, ids, text } = batch;
+function takeAll(sql: Sql, ids: string[], text: string): Promise<Taken[]> {
   // The ids and "is true" keep the planner on the primary key, away from the index over all rows of the node.
-  const ofNode = sql`(p.node_id = ${nodeId}) is true`;
+  const ofNode = sql`(p.node_id = r."nodeId") is true`;
   const advances = sql`(p.status || '>' || r.status) = any(rule.allowed)`;
   const ended = sql`(p.concluded_at is not null or (r.final and ${advances}))`;
   return sql<Taken[]>`
-    with report as materialized (
+    with sent as materialized (
       select * from json_to_recordset(${text}::text::json) as each (
-        id text, revision bigint, status text, final boolean, reason text, detail text, "exitCode" int, signal text,
+        id text, "nodeId" text, epoch int, revision bigint, status text, final boolean, reason text, detail text, "exitCode" int, signal text,
         pid int, cwd text, "startedAt" timestamptz, "exitedAt" timestamptz, "durationMs" bigint,
         "observedAt" timestamptz, "totalBytes" bigint, "omittedBytes" bigint, lines bigint,
         survivors jsonb, snapshots json)
+    ), report as materialized (
+      select sent.* from sent join nodes n on n.id = sent."nodeId" and n.epoch = sent.epoch
     ), rule as (
       select ${allowedSteps}::text[] as allowed
     ), taken as (
@@ -94,8 +95,10 @@ function takeAll(sql: Sql, batch: Batch): Promise<Taken[]> {
       on conflict (process_id, stream) do update
       set head = excluded.head, tail = excluded.tail, total_bytes = excluded.total_bytes
     )
-    select r.id, taken.id is not null as changed, p.id is null as unknown
-    from report r
+    select r.id, taken.id is not null as changed, current.id is null as outdated,
+      current.id is not null and p.id is null as unknown
+    from sent r
+    left join report current on current.id = r.id
     left join taken on taken.id = r.id
     left join processes p on p.id = any(${ids}) and p.id = r.id and ${ofNode}`;
 }

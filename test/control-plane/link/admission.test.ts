@@ -15,7 +15,7 @@ describe("two sockets of one node", () => {
     const young = await rig.online(node.id, { instanceId: "same" });
     expect(await old.closed).toBe("terminated");
     expect(old.all("probe")).toEqual([]);
-    expect(rig.hub.push(node.id, { type: "forget", ids: ["x"] })).toBe(true);
+    expect(rig.link.nodes.push(node.id, { type: "forget", ids: ["x"] })).toBe(true);
     expect(await young.next("forget")).toBeDefined();
   });
 
@@ -31,7 +31,7 @@ describe("two sockets of one node", () => {
       reason: expect.stringContaining("duplicate_agent"),
     });
     expect(copy.all("welcome")).toEqual([]);
-    expect(rig.hub.push(node.id, { type: "forget", ids: ["x"] })).toBe(true);
+    expect(rig.link.nodes.push(node.id, { type: "forget", ids: ["x"] })).toBe(true);
     expect(await old.next("forget")).toBeDefined();
   });
 
@@ -51,7 +51,7 @@ describe("two sockets of one node", () => {
     await one.next("probe");
     one.say({ type: "ping" });
     expect(await two.closed).toMatchObject({ code: closeCodes.duplicateAgent });
-    expect(rig.hub.online(node.id)).toBe(true);
+    expect(await rig.hub.online(node.id)).toBe(true);
   });
 
   it("leave the node connected when the end of the old one is written late", async () => {

@@ -70,8 +70,19 @@ describe("the hub", () => {
     expect(rig.hub.sentAt(node.id, "p1")).toBeInstanceOf(Date);
     far.say({ type: "accepted", id: "p1" });
     expect(rig.hub.confirmed(node.id, "p1")).toBe(true);
+  });
+
+  it("keeps a start that its node confirmed from being fenced when the socket goes", async () => {
+    const node = await rig.node();
+    const row = await rig.start(node.id, { status: "queued" });
+    const far = await rig.online(node.id);
+    await far.next("start");
+    far.say({ type: "accepted", id: row.id });
     far.cut();
-    expect(rig.hub.confirmed(node.id, "p1")).toBe(true);
+    await expect.poll(async () => (await rig.store.nodes.find(node.id))?.heldBy).toBeNull();
+    expect(await rig.store.processes.unconfirmed(new Date("2100-01-01"))).not.toContainEqual(
+      expect.objectContaining({ id: row.id }),
+    );
   });
 
   it("takes another number of places when the node's row changes", async () => {
@@ -150,7 +161,7 @@ describe("following", () => {
     misbehave((await agent.next("follow")).follow);
     let step = await first;
     while (step.done !== true) step = await chunks.next();
-    expect(rig.hub.online(nodeId)).toBe(true);
+    expect(await rig.hub.online(nodeId)).toBe(true);
   });
 
   it("ends when the socket goes, and at once for a node without one", async () => {

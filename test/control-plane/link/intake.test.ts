@@ -8,7 +8,7 @@ type TakeReports = Store["processes"]["takeReports"];
 /** A rig whose `takeReports` a test may hold up or break. */
 async function rigWith(around: (take: TakeReports) => TakeReports): Promise<Rig> {
   const rig = await openRig({}, (store) => {
-    const takeReports = around((nodeId, reports) => store.processes.takeReports(nodeId, reports));
+    const takeReports = around((reports) => store.processes.takeReports(reports));
     return { ...store, processes: { ...store.processes, takeReports } };
   });
   onTestFinished(() => rig.close());
@@ -56,10 +56,10 @@ describe("reports", () => {
   it("gather while others are being stored, the newest of a process first, and keep the only snapshot of an older one", async () => {
     const gate = Promise.withResolvers<void>();
     const batches: string[][] = [];
-    const rig = await rigWith((take) => async (nodeId, reports) => {
-      batches.push(reports.map((report) => `${report.id}:${report.revision}`));
+    const rig = await rigWith((take) => async (reports) => {
+      batches.push(reports.map(({ report }) => `${report.id}:${report.revision}`));
       await gate.promise;
-      return take(nodeId, reports);
+      return take(reports);
     });
     const node = await rig.node();
     const [one, two] = [await rig.start(node.id), await rig.start(node.id)];
@@ -82,9 +82,9 @@ describe("reports", () => {
 
   it("wait while the database is away and are acknowledged once it is back", async () => {
     let failures = 3;
-    const rig = await rigWith((take) => (nodeId, reports) => {
+    const rig = await rigWith((take) => (reports) => {
       failures -= 1;
-      return failures >= 0 ? Promise.reject(new Error("connection refused")) : take(nodeId, reports);
+      return failures >= 0 ? Promise.reject(new Error("connection refused")) : take(reports);
     });
     const node = await rig.node();
     const row = await rig.start(node.id);
@@ -118,7 +118,7 @@ describe("reports", () => {
     const gate = Promise.withResolvers<void>();
     const rig = await rigWith(() => async () => {
       await gate.promise;
-      return { changed: [], unknown: [] };
+      return { changed: [], unknown: [], outdated: [] };
     });
     const node = await rig.node();
     const agent = await rig.online(node.id);

@@ -2,6 +2,8 @@ import { createHash, randomBytes } from "node:crypto";
 import { newId } from "#shared/ids.ts";
 import type { Launch } from "#shared/link/launch.ts";
 import { createMemoryBus } from "../../../control-plane/bus/memory.ts";
+import { openCluster } from "../../../control-plane/cluster/cluster.ts";
+import { dispatchQueued } from "../../../control-plane/link/dispatch.ts";
 import { type Link, openLink } from "../../../control-plane/link/link.ts";
 import { type LinkTimes, linkTimes } from "../../../control-plane/link/times.ts";
 import type { Log, Needs } from "../../../control-plane/needs.ts";
@@ -20,29 +22,68 @@ export async function openRig(
   wrap: (store: Store) => Store = (store) => store,
 ) {
   const database = await testDatabase();
-  const store = openPostgresStore({ url: database.url, poolSize: 4 });
+  const rig = await rigOn({ url: database.url, times, wrap, key: Uint8Array.from(randomBytes(32)) });
+  return {
+    ...rig,
+    async close() {
+      await rig.close();
+      await database.drop();
+    },
+  };
+}
+
+/** Two control planes that share a database. */
+export async function openRigs(times: Partial<LinkTimes> = {}) {
+  const database = await testDatabase();
+  const key = Uint8Array.from(randomBytes(32));
+  const shared = { url: database.url, times, wrap: (store: Store) => store, key };
+  const [a, b] = [await rigOn(shared), await rigOn(shared)];
+  await Promise.all([a, b].map((each) => each.cluster.serve(each.link, each.served)));
+  return {
+    a,
+    b,
+    url: database.url,
+    async close() {
+      await Promise.all([a.close(), b.close()]);
+      await database.drop();
+    },
+  };
+}
+
+type RigOptions = {
+  url: string;
+  times: Partial<LinkTimes>;
+  wrap: (store: Store) => Store;
+  key: Uint8Array<ArrayBuffer>;
+};
+
+async function rigOn({ url, times, wrap, key }: RigOptions) {
+  const store = openPostgresStore({ url, poolSize: 4 });
   const lines: LogLine[] = [];
   const clock = { aheadMs: 0 };
+  const log = logInto(lines);
+  const local = createMemoryBus((fault) => {
+    throw fault;
+  });
+  const cluster = openCluster({ store, local, log, place: "test", version: "0.0.1" });
   const rest: Omit<Needs, "hub"> = {
     store: wrap(store),
-    bus: createMemoryBus((fault) => {
-      throw fault;
-    }),
-    seal: await sealWith(Uint8Array.from(randomBytes(32))),
+    bus: cluster.bus,
+    seal: await sealWith(key),
     config: { adminTokenHash: "", publicUrl: "http://127.0.0.1", version: "0.0.1", retentionMs: 86_400_000 },
-    log: logInto(lines),
+    log,
+    instance: cluster.self,
     now: () => new Date(Date.now() + clock.aheadMs),
   };
   // A test that hangs says so by vitest's limit; the link's own waits are short, those that must not end are long.
   const link = openLink(rest, {
-    ...linkTimes,
-    retryMs: { first: 5, longest: 20 },
-    challengeMs: 100,
-    ...times,
+    times: { ...linkTimes, retryMs: { first: 5, longest: 20 }, challengeMs: 100, ...times },
+    elsewhere: cluster.elsewhere,
   });
   const needs: Needs = { ...rest, hub: link.hub };
+  const served = { alone: false, dispatch: (nodeId: string) => dispatchQueued(needs, nodeId) };
   return {
-    ...{ store, link, hub: link.hub, needs, lines, clock },
+    ...{ store, link, hub: link.hub, needs, lines, clock, cluster, served },
     node: () => enrolledNode(store),
     agent: (nodeId: string) => new FarEnd(link, nodeId),
     online: (nodeId: string, change: Parameters<FarEnd["hello"]>[0] = {}) =>
@@ -51,8 +92,8 @@ export async function openRig(
     until: (id: string, holds: (row: ProcessRow) => boolean) => rowUntil(needs, id, holds),
     async close() {
       await link.close();
+      await cluster.close();
       await store.close();
-      await database.drop();
     },
   };
 }

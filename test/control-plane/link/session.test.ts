@@ -23,7 +23,7 @@ describe("a session", () => {
     const node = await rig.node();
     const agent = await rig.online(node.id, { facts: { hostname: "far", maxProcesses: 3 } });
     expect(agent.told[0]).toMatchObject({ type: "welcome", nodeId: node.id, epoch: 1 });
-    expect(rig.hub.online(node.id)).toBe(true);
+    expect(await rig.hub.online(node.id)).toBe(true);
     expect(await rig.store.nodes.find(node.id)).toMatchObject({
       epoch: 1,
       maxProcesses: 3,
@@ -63,7 +63,7 @@ describe("a session", () => {
       code: 1008,
       reason: expect.stringContaining("invalid frame"),
     });
-    expect(rig.hub.online(node.id)).toBe(false);
+    expect(await rig.hub.online(node.id)).toBe(false);
     other.say({ type: "ping" });
     expect(await other.next("pong")).toBeDefined();
   });
@@ -89,7 +89,7 @@ describe("a session", () => {
     (await rig.online(node.id)).say({ type: "goodbye" });
     expect(await ended(rig, node.id)).toMatchObject({ orderly: true, connectedAt: null });
     (await rig.online(node.id)).cut();
-    expect(rig.hub.online(node.id)).toBe(false);
+    expect(await rig.hub.online(node.id)).toBe(false);
     expect(await ended(rig, node.id)).toMatchObject({ orderly: false, connectedAt: null });
   });
 
@@ -97,7 +97,7 @@ describe("a session", () => {
     const node = await rig.node();
     const agent = await rig.online(node.id);
     agent.bufferedAmount = 33 * 1024 * 1024;
-    expect(rig.hub.push(node.id, { type: "forget", ids: ["x"] })).toBe(false);
+    expect(rig.link.nodes.push(node.id, { type: "forget", ids: ["x"] })).toBe(false);
     expect(await agent.closed).toBe("terminated");
   });
 
@@ -117,7 +117,7 @@ describe("a session", () => {
     const agent = await rig.online(node.id);
     const load = { cpu: 0.5, memUsedBytes: 1, diskFreeBytes: 2 };
     agent.say({ type: "load", load });
-    expect(rig.hub.load(node.id)?.load).toEqual(load);
+    expect(rig.hub.sign(node.id)?.load).toEqual(load);
     await expect.poll(async () => (await rig.store.nodes.find(node.id))?.load).toEqual(load);
   });
 });
@@ -135,7 +135,7 @@ describe("a session's clocks", () => {
     const node = await rig.node();
     const agent = await rig.online(node.id);
     expect(await agent.closed).toBe("terminated");
-    expect(rig.hub.online(node.id)).toBe(false);
+    expect(await rig.hub.online(node.id)).toBe(false);
     expect(await ended(rig, node.id)).toMatchObject({ orderly: false });
     await rig.close();
   });

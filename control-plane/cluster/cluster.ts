@@ -1,0 +1,74 @@
+import { newId } from "#shared/ids.ts";
+import type { LocalBus } from "../bus/bus.ts";
+import { createSharedBus, type SharedBus } from "./shared-bus.ts";
+import type { Elsewhere } from "../link/elsewhere.ts";
+import type { Link } from "../link/link.ts";
+import type { Log } from "../needs.ts";
+import type { Store } from "../store/store.ts";
+import { Correspondence } from "./elsewhere.ts";
+import { Membership } from "./membership.ts";
+import { Post } from "./post.ts";
+import { Served } from "./served.ts";
+
+/**
+ * The control planes that share one database, as one of them sees them. Made in this order: bus, membership and post (`openCluster`);
+ * the link, which needs them; then `serve` with the link, from where on others are answered and the dead are buried.
+ */
+export type Cluster = {
+  /** The id of this instance. */
+  self: string;
+  bus: SharedBus;
+  elsewhere: Elsewhere;
+  /** Joins the others and serves them; `alone`: the database belongs to this process. */
+  serve(link: Link, served: { dispatch(nodeId: string): Promise<void>; alone: boolean }): Promise<void>;
+  /** Leaves after the link has closed: what it held is free. */
+  close(): Promise<void>;
+};
+
+export type ClusterNeeds = { store: Store; local: LocalBus; log: Log; place: string; version: string };
+
+export function openCluster({ store, local, log, place, version }: ClusterNeeds): Cluster {
+  const self = newId("inst");
+  let served: Served | undefined;
+  let link: Link | undefined;
+  const cut = (isGone: (instance: string) => boolean): void => {
+    correspondence.cut(isGone);
+    served?.cut(isGone);
+  };
+  const bus = createSharedBus({
+    ...{ local, notices: store.notices, log, self },
+    hasPeers: () => membership.hasPeers,
+    onSender: (sender) => membership.heardOf(sender),
+    // The boxes may have been emptied meanwhile.
+    onGap: () => cut(() => true),
+  });
+  const membership: Membership = new Membership({
+    ...{ instances: store.instances, notices: store.notices, bus, log },
+    self: { id: self, place, version },
+    onFreed: (nodeIds) => nodeIds.forEach((nodeId) => bus.publish(`node:${nodeId}`)),
+    onGone: (instances) => cut((instance) => instances.includes(instance)),
+    onBuried: () => link?.dropAll("this control plane was taken for dead"),
+  });
+  const post = new Post({ letters: store.letters, bus, log, self });
+  const correspondence = new Correspondence({ post, store, self, newTalk: () => newId("req") });
+  post.onLetter((sender, body) => {
+    correspondence.hear(body);
+    served?.hear(sender, body);
+  });
+  return {
+    self,
+    bus,
+    elsewhere: correspondence,
+    async serve(opened, { dispatch, alone }) {
+      link = opened;
+      served = new Served({ post, nodes: opened.nodes, log, dispatch });
+      await membership.join({ alone });
+    },
+    async close() {
+      cut(() => true);
+      await membership.leave();
+      post.close();
+      await bus.close();
+    },
+  };
+}

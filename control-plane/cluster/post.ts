@@ -1,0 +1,104 @@
+import type { Bus } from "../bus/bus.ts";
+import type { Log } from "../needs.ts";
+import type { Letters } from "../store/cluster.ts";
+import { letter, type LetterBody } from "./letter.ts";
+
+/**
+ * The post office of one instance. Letters go out in the order in which they were given, many in one statement; they are
+ * taken in when a notice says that some are there, one taking after the other, until none is left.
+ */
+export type PostNeeds = { letters: Letters; bus: Bus; log: Log; self: string };
+export type OnLetter = (sender: string, body: LetterBody) => void;
+
+type Outgoing = { recipient: string; body: string; sent: PromiseWithResolvers<void> };
+
+const maxBatch = 64;
+const takeAtOnce = 128;
+
+export class Post {
+  readonly #needs: PostNeeds;
+  readonly #outgoing: Outgoing[] = [];
+  readonly #unsubscribe: () => void;
+  #onLetter: OnLetter = () => {};
+  #sending = false;
+  #taking = false;
+  #more = false;
+
+  constructor(needs: PostNeeds) {
+    this.#needs = needs;
+    this.#unsubscribe = needs.bus.subscribe(`letters:${needs.self}`, () => void this.#takeAll());
+  }
+
+  onLetter(take: OnLetter): void {
+    this.#onLetter = take;
+  }
+
+  /** Resolves when the letter lies in the recipient's box; rejects when the database does not take it. */
+  send(recipient: string, body: LetterBody): Promise<void> {
+    const sent = Promise.withResolvers<void>();
+    this.#outgoing.push({ recipient, body: JSON.stringify(body), sent });
+    if (!this.#sending) void this.#sendAll();
+    return sent.promise;
+  }
+
+  /** Sends without waiting: a letter that cannot be sent is dropped. */
+  drop(recipient: string, body: LetterBody): void {
+    this.send(recipient, body).catch((error: unknown) => this.#failed(error));
+  }
+
+  /** Sends to whichever other instance has the node's socket; undefined when none has. */
+  sendToHolder(nodeId: string, body: LetterBody): Promise<string | undefined> {
+    return this.#needs.letters.sendToHolder(this.#needs.self, { nodeId, body: JSON.stringify(body) });
+  }
+
+  close(): void {
+    this.#unsubscribe();
+  }
+
+  async #sendAll(): Promise<void> {
+    this.#sending = true;
+    while (this.#outgoing.length > 0) await this.#sendSome(this.#outgoing.splice(0, maxBatch));
+    this.#sending = false;
+  }
+
+  async #sendSome(batch: Outgoing[]): Promise<void> {
+    const letters = batch.map(({ recipient, body }) => ({ recipient, body }));
+    try {
+      await this.#needs.letters.send(this.#needs.self, letters);
+      for (const { sent } of batch) sent.resolve();
+    } catch (error) {
+      for (const { sent } of batch) sent.reject(error);
+    }
+  }
+
+  async #takeAll(): Promise<void> {
+    this.#more = true;
+    if (this.#taking) return;
+    this.#taking = true;
+    try {
+      while (this.#more) {
+        // Before the taking: a notice that comes during it may be about a letter that it does not see.
+        this.#more = false;
+        const taken = await this.#needs.letters.take(this.#needs.self, takeAtOnce);
+        this.#more ||= taken.length === takeAtOnce;
+        for (const { sender, body } of taken) this.#hand(sender, body);
+      }
+    } catch (error) {
+      // The next notice, or the end of the gap, finds them.
+      this.#failed(error);
+    } finally {
+      this.#taking = false;
+    }
+  }
+
+  #hand(sender: string, body: string): void {
+    const parsed = letter.safeParse(JSON.parse(body));
+    // Another version of Drover may write letters that this one does not know.
+    if (parsed.success) this.#onLetter(sender, parsed.data);
+    else this.#needs.log.warn("letter.not_understood", { sender });
+  }
+
+  #failed(error: unknown): void {
+    this.#needs.log.warn("post.failed", { error });
+  }
+}

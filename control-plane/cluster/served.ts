@@ -1,0 +1,101 @@
+import { toBase64 } from "#shared/base64.ts";
+import { windowBytes } from "#shared/link/limits.ts";
+import type { Log } from "../needs.ts";
+import type { OwnNodes } from "../link/own-nodes.ts";
+import type { LetterBody, LetterOf } from "./letter.ts";
+import type { Post } from "./post.ts";
+import { Window } from "./window.ts";
+
+/**
+ * What this instance does for others whose requests are about a node that it holds: it asks the node as if the request had come here
+ * and writes the answer back. A follower gets at most a window of bytes ahead of what it took.
+ */
+export type ServedNeeds = {
+  post: Post;
+  nodes: OwnNodes;
+  log: Log;
+  dispatch(nodeId: string): Promise<void>;
+};
+
+type Service = { sender: string; hungUp: AbortController; window?: Window };
+
+export class Served {
+  readonly #needs: ServedNeeds;
+  readonly #open = new Map<string, Service>();
+
+  constructor(needs: ServedNeeds) {
+    this.#needs = needs;
+  }
+
+  hear(sender: string, body: LetterBody): void {
+    const { nodes, dispatch } = this.#needs;
+    switch (body.kind) {
+      case "push":
+        nodes.push(body.nodeId, body.frame);
+        return;
+      case "dispatch":
+        return this.#inBackground(dispatch(body.nodeId));
+      case "ask":
+        return this.#serve(sender, body.talk, (service) => this.#ask(body, service));
+      case "probe":
+        return this.#serve(sender, body.talk, async () => {
+          await this.#answer(sender, body.talk, await nodes.answersProbe(body.nodeId));
+        });
+      case "follow":
+        return this.#serve(sender, body.talk, (service) => this.#follow(body, service));
+      case "credit":
+        return this.#open.get(body.talk)?.window?.credit(body.to);
+      case "hang_up":
+        return this.#hangUp(body.talk);
+      case "answer":
+      case "chunk":
+      case "end":
+        return;
+    }
+  }
+
+  /** The instances for which this holds are gone: nobody waits for what is done for them. */
+  cut(isGone: (instance: string) => boolean): void {
+    for (const [talk, { sender }] of [...this.#open]) if (isGone(sender)) this.#hangUp(talk);
+  }
+
+  #hangUp(talk: string): void {
+    const service = this.#open.get(talk);
+    service?.hungUp.abort();
+    service?.window?.close();
+  }
+
+  #serve(sender: string, talk: string, work: (service: Service) => Promise<void>): void {
+    const service: Service = { sender, hungUp: new AbortController() };
+    this.#open.set(talk, service);
+    this.#inBackground(work(service).finally(() => this.#open.delete(talk)));
+  }
+
+  async #ask({ talk, nodeId, frame, timeoutMs }: LetterOf<"ask">, service: Service): Promise<void> {
+    const limit = { timeoutMs, signal: service.hungUp.signal };
+    const outcome = await this.#needs.nodes.request(nodeId, frame, limit);
+    if (!service.hungUp.signal.aborted) await this.#answer(service.sender, talk, outcome);
+  }
+
+  async #follow({ talk, nodeId, what }: LetterOf<"follow">, service: Service): Promise<void> {
+    const { post, nodes } = this.#needs;
+    const window = new Window(what.from, windowBytes);
+    service.window = window;
+    for await (const { from, to, bytes } of nodes.follow(nodeId, what, service.hungUp.signal)) {
+      // A gap has no bytes and moves the window all the same.
+      if (bytes !== null && !(await window.room(to))) return;
+      if (bytes === null) window.credit(to);
+      const b64 = bytes === null ? null : toBase64(bytes);
+      await post.send(service.sender, { kind: "chunk", talk, from, to, b64 });
+    }
+    await post.send(service.sender, { kind: "end", talk });
+  }
+
+  async #answer(sender: string, talk: string, value: unknown): Promise<void> {
+    await this.#needs.post.send(sender, { kind: "answer", talk, value });
+  }
+
+  #inBackground(work: Promise<void>): void {
+    work.catch((error: unknown) => this.#needs.log.warn("letter.not_served", { error }));
+  }
+}

@@ -1,0 +1,30 @@
+import type { StreamName } from "#shared/streams.ts";
+import type { PlainFrame } from "#shared/link/frames.ts";
+import type { OutputChunk, RequestOutcome, RequestWithoutId } from "../needs.ts";
+
+export type FollowedStream = { id: string; stream: StreamName; from: number };
+export type RequestLimit = { timeoutMs: number; signal?: AbortSignal | undefined };
+
+/** The nodes whose sockets other instances have. */
+export interface Elsewhere {
+  /** Of these nodes, those that another instance holds. */
+  held(nodeIds: string[]): Promise<Set<string>>;
+  push(nodeId: string, frame: PlainFrame): Promise<boolean>;
+  /** Lets the holder look at the node's queue. */
+  dispatch(nodeId: string): Promise<void>;
+  request(nodeId: string, frame: RequestWithoutId, limit: RequestLimit): Promise<RequestOutcome>;
+  follow(nodeId: string, what: FollowedStream, signal: AbortSignal): AsyncIterable<OutputChunk>;
+  /** Whether the agent whose socket is there answers a probe. */
+  answersProbe(nodeId: string, timeoutMs: number): Promise<boolean>;
+}
+
+/** There is no other instance. */
+export const nowhereElse: Elsewhere = {
+  held: () => Promise.resolve(new Set()),
+  push: () => Promise.resolve(false),
+  dispatch: () => Promise.resolve(),
+  request: () => Promise.resolve({ outcome: "offline" }),
+  // oxlint-disable-next-line require-yield
+  follow: async function* () {},
+  answersProbe: () => Promise.resolve(false),
+};

@@ -1,0 +1,68 @@
+// The session that holds a node. Its epoch is raised by each new one, and whatever a session writes names its epoch, so an older
+// one writes nothing any more.
+
+import type { NewSession, Nodes, NodeState, SessionOutcome } from "../store.ts";
+import { json, jsonOrNull, type Sql } from "./client.ts";
+import { isAlive } from "./instances.ts";
+import { unfinished } from "./process-rows.ts";
+import { storable } from "./text.ts";
+
+type Sessions = Pick<Nodes, "connected" | "disconnected" | "seen" | "heldElsewhere" | "state">;
+type Held = { epoch: number; heldBy: string | null };
+
+export const sessionStore = (sql: Sql): Sessions => ({
+  async connected(id, hello) {
+    const session = await take(sql, id, hello);
+    if (session !== undefined) return { outcome: "connected", ...session };
+    const [held] = await sql<Held[]>`select epoch, held_by from nodes where id = ${id}`;
+    if (held === undefined) return { outcome: "unknown" };
+    // Given up between the two statements: the caller asks again, and finds it free.
+    return { outcome: "held", epoch: held.epoch, heldBy: held.heldBy ?? hello.instance };
+  },
+
+  async disconnected(id, { epoch, orderly, now }) {
+    await sql`
+      update nodes set held_by = null, connected_at = null, disconnected_at = ${now}, orderly = ${orderly}
+      where id = ${id} and epoch = ${epoch} and connected_at is not null`;
+  },
+
+  async seen(id, { epoch, load, now }) {
+    await sql`
+      update nodes set last_seen_at = ${now}, load = coalesce(${jsonOrNull(sql, load)}, load)
+      where id = ${id} and epoch = ${epoch}`;
+  },
+
+  async state(id) {
+    const [state] = await sql<NodeState[]>`
+      select name, epoch, max_processes, exists (
+        select from processes where node_id = nodes.id and status = 'queued' and ${unfinished(sql)}) as queued
+      from nodes where id = ${id}`;
+    return state;
+  },
+
+  async heldElsewhere(ids, instance) {
+    const held = await sql<{ id: string }[]>`
+      select id from nodes where id = any(${ids}) and held_by is not null and held_by <> ${instance}`;
+    return held.map((row) => row.id);
+  },
+});
+
+type Taken = Omit<Extract<SessionOutcome, { outcome: "connected" }>, "outcome">;
+
+async function take(sql: Sql, id: string, hello: NewSession): Promise<Taken | undefined> {
+  const { instance, from, facts, now } = hello;
+  const { instanceId, machineId, bootId } = storable(hello);
+  const [session] = await sql<Taken[]>`
+    with former as (select machine_id from nodes where id = ${id})
+    update nodes set
+      epoch = epoch + 1, instance_id = ${instanceId}, machine_id = ${machineId}, boot_id = ${bootId},
+      facts = ${json(sql, facts)}, max_processes = coalesce(${facts.maxProcesses ?? null}, max_processes),
+      held_by = ${instance}, connected_at = ${now}, last_seen_at = ${now}, orderly = false
+    from former
+    where id = ${id} and (
+      held_by is null or held_by = ${instance} or instance_id = ${instanceId} or epoch = ${from ?? -1}
+      or not ${isAlive(sql, sql`held_by`)})
+    returning epoch, name, max_processes, nullif(former.machine_id, ${machineId}) as former_machine_id,
+      exists (select from processes where node_id = nodes.id and ${unfinished(sql)}) as unfinished`;
+  return session;
+}

@@ -1,0 +1,175 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { chunkBytes, windowBytes } from "#shared/link/limits.ts";
+import { toBase64 } from "#shared/base64.ts";
+import { startProcess } from "../../../control-plane/actions/start-process.ts";
+import { stopProcess } from "../../../control-plane/actions/stop-process.ts";
+import { nodeStatus } from "../../../control-plane/actions/node-presence.ts";
+import { startProcessBody } from "#shared/api/process.ts";
+import type { FarEnd } from "../link/far-end.ts";
+import { exited } from "../link/far-end.ts";
+import { openRigs } from "../link/rig.ts";
+
+type Rigs = Awaited<ReturnType<typeof openRigs>>;
+const never = new AbortController().signal;
+
+describe("two control planes on one database", () => {
+  let rigs: Rigs;
+  let nodeId: string;
+  /** The agent whose socket is at A; the tests ask B. */
+  let agent: FarEnd;
+
+  beforeAll(async () => {
+    rigs = await openRigs();
+    nodeId = (await rigs.a.node()).id;
+    agent = await rigs.a.online(nodeId);
+  });
+
+  afterAll(() => rigs.close());
+
+  const body = (change: object = {}) => startProcessBody.parse({ node: nodeId, command: "true", ...change });
+
+  it("both see the node online, and both see it go", async () => {
+    const { id } = await rigs.a.node();
+    const far = await rigs.a.online(id);
+    expect(await rigs.b.hub.online(id)).toBe(true);
+    const row = await rigs.b.store.nodes.find(id);
+    expect(row && nodeStatus(rigs.b.needs, row)).toBe("online");
+    const looks = nextLook(rigs.b, `node:${id}`);
+    far.cut();
+    await looks;
+    expect(await rigs.b.hub.online(id)).toBe(false);
+  });
+
+  it("a start on B is sent by A, with its env, and B sees it end", async () => {
+    const started = await startProcess(rigs.b.needs, body({ env: { SECRET: "s3" } }));
+    const { launch } = await agent.next("start");
+    expect(launch).toMatchObject({ id: started.process.id, env: { SECRET: "s3" } });
+    agent.say({ type: "reports", reports: [exited(launch.id)] });
+    expect(await rigs.b.until(launch.id, (row) => row.status === "exited")).toMatchObject({ exitCode: 0 });
+  });
+
+  it("a stop on B reaches the agent at A", async () => {
+    const { process } = await startProcess(rigs.b.needs, body());
+    await agent.next("start");
+    agent.report({ id: process.id, status: "running" });
+    await rigs.b.until(process.id, (row) => row.status === "running");
+    const stopping = stopProcess(rigs.b.needs, process.id, { graceMs: 5, signal: never });
+    expect(await agent.next("stop")).toMatchObject({ id: process.id, graceMs: 5 });
+    agent.report({ id: process.id, revision: 2, status: "killed", reason: "stopped" });
+    expect(await stopping).toMatchObject({ status: "killed" });
+  });
+
+  it("a question on B gets the answer, the refusal or the silence of the agent at A", async () => {
+    const ask = { type: "ports" as const, id: "proc_1" };
+    const answered = rigs.b.hub.request(nodeId, ask, { timeoutMs: 60_000 });
+    const { rid } = await agent.next("ports");
+    agent.say({ type: "reply", rid, value: { ports: [] } });
+    expect(await answered).toEqual({ outcome: "ok", value: { ports: [] } });
+
+    const refused = rigs.b.hub.request(nodeId, ask, { timeoutMs: 60_000 });
+    const second = await agent.next("ports");
+    agent.say({ type: "reply", rid: second.rid, error: { code: "not_found", message: "gone" } });
+    expect(await refused).toEqual({ outcome: "refused", code: "not_found", message: "gone" });
+
+    const client = new AbortController();
+    const abandoned = rigs.b.hub.request(nodeId, ask, { timeoutMs: 60_000, signal: client.signal });
+    const third = await agent.next("ports");
+    client.abort();
+    expect(await abandoned).toEqual({ outcome: "no_answer" });
+    expect(await agent.next("abandon")).toMatchObject({ rid: third.rid });
+
+    expect(await rigs.b.hub.request((await rigs.a.node()).id, ask, { timeoutMs: 1000 })).toEqual({
+      outcome: "offline",
+    });
+  });
+
+  it("an answer of a megabyte comes through whole", async () => {
+    const answered = rigs.b.hub.request(nodeId, { type: "ports", id: "proc_1" }, { timeoutMs: 60_000 });
+    const { rid } = await agent.next("ports");
+    const value = "x".repeat(1_400_000);
+    agent.say({ type: "reply", rid, value });
+    expect(await answered).toEqual({ outcome: "ok", value });
+  });
+
+  it("a follower on B gets every byte in order, and the agent is never more than the windows ahead of it", async () => {
+    const leaving = new AbortController();
+    const chunks = rigs.b.hub.follow(nodeId, { id: "proc_1", stream: "merged", from: 0 }, leaving.signal);
+    const reader = chunks[Symbol.asyncIterator]();
+    const first = reader.next();
+    const { follow } = await agent.next("follow");
+    const total = 8 * 1024 * 1024;
+    let credit = 0;
+    const sending = (async () => {
+      for (let from = 0; from < total; from += chunkBytes) {
+        while (from + chunkBytes - credit > windowBytes) credit = (await agent.next("credit")).to;
+        const b64 = toBase64(new Uint8Array(chunkBytes).fill((from / chunkBytes) % 251));
+        agent.say({ type: "output", follow, from, to: from + chunkBytes, b64 });
+      }
+    })();
+    // A reader that takes nothing stops the agent after the windows of both links.
+    await first;
+    await expect.poll(() => agent.all("credit").length).toBeGreaterThan(0);
+    let at = chunkBytes;
+    while (at < total) {
+      const { value } = await reader.next();
+      expect(value?.from).toBe(at);
+      expect(value?.bytes?.every((byte: number) => byte === (at / chunkBytes) % 251)).toBe(true);
+      at = value?.to ?? total + 1;
+    }
+    await sending;
+    expect(at).toBe(total);
+    leaving.abort();
+    await reader.next();
+    expect(await agent.next("unfollow")).toMatchObject({ follow });
+  });
+
+  it("a follow ends when the socket at A goes", async () => {
+    const { id } = await rigs.a.node();
+    const far = await rigs.a.online(id);
+    const reader = rigs.b.hub
+      .follow(id, { id: "p", stream: "merged", from: 0 }, never)
+      [Symbol.asyncIterator]();
+    const next = reader.next();
+    await far.next("follow");
+    far.cut();
+    expect((await next).done).toBe(true);
+  });
+
+  it("the same agent's new socket at B takes the node from A, whose old session writes nothing more", async () => {
+    const { id } = await rigs.a.node();
+    const old = await rigs.a.online(id, { instanceId: "one" });
+    const row = await rigs.a.start(id, { status: "queued" });
+    await rigs.b.online(id, { instanceId: "one" });
+    await old.closed;
+    expect(rigs.b.hub.here(id)).toBe(id);
+    expect((await rigs.a.store.nodes.find(id))?.heldBy).toBe(rigs.b.cluster.self);
+    expect((await rigs.a.store.processes.get(row.id))?.revision).toBe(0);
+  });
+
+  it("another agent with the same key is a duplicate at B while the one at A answers, and takes its place when it does not", async () => {
+    const { id } = await rigs.a.node();
+    const old = await rigs.a.online(id, { instanceId: "one" });
+    const copy = rigs.b.agent(id);
+    copy.instanceId = "two";
+    copy.hello();
+    await old.next("probe");
+    old.say({ type: "ping" });
+    expect(await copy.closed).toMatchObject({ code: 4409 });
+
+    const heir = rigs.b.agent(id);
+    heir.instanceId = "three";
+    heir.hello();
+    await old.next("probe");
+    await heir.next("welcome");
+    await old.closed;
+  });
+});
+
+function nextLook(rig: Rigs["a"], topic: `node:${string}`): Promise<void> {
+  return new Promise((resolve) => {
+    const end = rig.needs.bus.subscribe(topic, () => {
+      end();
+      resolve();
+    });
+  });
+}
