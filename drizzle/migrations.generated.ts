@@ -201,4 +201,9 @@ CREATE INDEX "fanouts_open" ON "fanouts" USING btree ("id") WHERE ended_at is nu
 CREATE INDEX "relay_recipient" ON "relay" USING btree ("recipient","id");--> statement-breakpoint
 CREATE INDEX "processes_of_fanout" ON "processes" USING btree ("fanout_id","id") WHERE fanout_id is not null;`,
   },
+  {
+    tag: "0003_claimants",
+    hash: "5679c232121d28e136260ea3b76b6d1d78f2d24b56fc1e15043374bb56d14ae9",
+    sql: `ALTER TABLE "idempotency_keys" ADD COLUMN "claimed_by" text COLLATE "C";`,
+  },
 ];

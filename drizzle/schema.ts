@@ -199,6 +199,8 @@ export const idempotencyKeys = pgTable(
     objectId: idText("object_id").notNull(),
     settled: boolean("settled").notNull().default(false),
     claimedAt: instant("claimed_at").notNull(),
+    /** The control plane that works for it. */
+    claimedBy: idText("claimed_by"),
   },
   (table) => [
     primaryKey({ columns: [table.scope, table.key] }),

@@ -50,7 +50,7 @@ export function openCluster({ store, local, log, place, version }: ClusterNeeds)
     onBuried: () => link?.dropAll("this control plane was taken for dead"),
   });
   const post = new Post({ letters: store.letters, bus, log, self });
-  const correspondence = new Correspondence({ post, store, self, newTalk: () => newId("req") });
+  const correspondence = new Correspondence({ post, bus, log, store, self, newTalk: () => newId("req") });
   post.onLetter((sender, body) => {
     correspondence.hear(body);
     served?.hear(sender, body);

@@ -1,5 +1,6 @@
 import type { PlainFrame, RequestFrame } from "#shared/link/frames.ts";
-import type { OutputChunk, RequestOutcome, RequestWithoutId } from "../needs.ts";
+import type { Bus } from "../bus/bus.ts";
+import type { Log, OutputChunk, RequestOutcome, RequestWithoutId } from "../needs.ts";
 import type { Store } from "../store/store.ts";
 import type { Elsewhere, FollowedStream, RequestLimit } from "../link/elsewhere.ts";
 import { Follow, type OutputFrame } from "../link/follow.ts";
@@ -8,12 +9,26 @@ import type { Post } from "./post.ts";
 
 /**
  * Nodes whose socket another instance has, reached by letters. A question ends by its answer, its time, its client, or the
- * end of whoever should answer: then what happened is unknown. After a gap of the database, which empties the letter boxes, all
+ * end of whoever should answer: then what happened is unknown. So it does when the node's socket is elsewhere by then: an agent
+ * comes back to another instance long before its former one is known to be dead. After a gap of the database, which empties the letter boxes, all
  * conversations end the same way; a follower goes on from where it was.
  */
-export type ElsewhereNeeds = { post: Post; store: Pick<Store, "nodes">; self: string; newTalk(): string };
+export type ElsewhereNeeds = {
+  post: Post;
+  bus: Bus;
+  log: Log;
+  store: Pick<Store, "nodes">;
+  self: string;
+  newTalk(): string;
+};
 
-type Conversation = { with: string | undefined; hear(body: LetterBody): void; cut(): void };
+type Conversation = {
+  nodeId: string;
+  /** The instance that has the node's socket; undefined until the first letter is there. */
+  with: string | undefined;
+  hear(body: LetterBody): void;
+  cut(): void;
+};
 type Question = Extract<LetterBody, { kind: "ask" | "probe" }>;
 type Heard = { value: unknown } | "offline" | "no_answer";
 
@@ -67,6 +82,7 @@ export class Correspondence implements Elsewhere {
       return true;
     });
     const conversation: Conversation = {
+      nodeId,
       with: undefined,
       hear(body) {
         if (body.kind === "chunk") follow.take(outputFrame(body));
@@ -74,14 +90,14 @@ export class Correspondence implements Elsewhere {
       },
       cut: () => follow.end(),
     };
-    this.#open.set(talk, conversation);
+    const close = this.#begin(talk, conversation);
     try {
       const letter = { kind: "follow" as const, talk, nodeId, what };
       conversation.with = await this.#needs.post.sendToHolder(nodeId, letter);
       if (conversation.with !== undefined) yield* follow.chunks(signal);
     } finally {
       this.#reply(talk, { kind: "hang_up", talk });
-      this.#open.delete(talk);
+      close();
     }
   }
 
@@ -94,6 +110,22 @@ export class Correspondence implements Elsewhere {
   cut(isGone: (instance: string) => boolean): void {
     for (const { with: other, cut } of [...this.#open.values()])
       if (other !== undefined && isGone(other)) cut();
+  }
+
+  #begin(talk: string, conversation: Conversation): () => void {
+    this.#open.set(talk, conversation);
+    const unsubscribe = this.#needs.bus.subscribe(`node:${conversation.nodeId}`, () => {
+      this.#look(conversation).catch((error: unknown) => this.#needs.log.warn("letter.unwatched", { error }));
+    });
+    return () => {
+      unsubscribe();
+      this.#open.delete(talk);
+    };
+  }
+
+  async #look({ nodeId, with: other, cut }: Conversation): Promise<void> {
+    const state = await this.#needs.store.nodes.state(nodeId);
+    if (other !== undefined && state?.heldBy !== other) cut();
   }
 
   #reply(talk: string, body: LetterBody): void {
@@ -109,11 +141,12 @@ export class Correspondence implements Elsewhere {
       heard.resolve("no_answer");
     };
     const conversation: Conversation = {
+      nodeId,
       with: undefined,
       hear: (body) => body.kind === "answer" && heard.resolve({ value: body.value }),
       cut: () => heard.resolve("no_answer"),
     };
-    this.#open.set(talk, conversation);
+    const close = this.#begin(talk, conversation);
     const timer = setTimeout(abandon, timeoutMs + postageMs);
     signal?.addEventListener("abort", abandon);
     try {
@@ -124,7 +157,7 @@ export class Correspondence implements Elsewhere {
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener("abort", abandon);
-      this.#open.delete(talk);
+      close();
     }
   }
 }

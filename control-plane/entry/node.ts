@@ -60,9 +60,11 @@ const startOn = async (database: Database, settings: Settings, log: MaskingLog):
   const agents = acceptAgents(server, link, log);
   // Nobody else uses Drover's own database: sessions and claims that a crash left open end now.
   const alone = settings.databaseUrl === undefined;
-  if (alone) await needs.store.idempotency.freeAbandoned();
   await cluster.serve(link, { alone, dispatch: (nodeId) => dispatchQueued(needs, nodeId) });
-  const port = await listen(server, settings);
+  const port = await listen(server, settings).catch(async (error: unknown) => {
+    await cluster.close();
+    throw error;
+  });
   const url = urlOf(settings.host, port);
   if (config.publicUrl === "") config.publicUrl = url;
   const ticker = startTicker(needs);

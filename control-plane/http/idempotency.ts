@@ -24,7 +24,14 @@ export const once = async <T extends { id: string }>(
     });
   let made: T | undefined;
   const scope = `${c.get("principal").tokenHash} ${c.req.method} ${c.req.path}`;
-  const claim = { scope, key, objectId, digest: await needs.seal.digest(call.bodyText), now: needs.now() };
+  const claim = {
+    scope,
+    key,
+    objectId,
+    digest: await needs.seal.digest(call.bodyText),
+    instance: needs.instance,
+    now: needs.now(),
+  };
   const result = await needs.store.idempotency.once(claim, async () => {
     made = await make();
     return made.id;

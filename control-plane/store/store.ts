@@ -96,7 +96,13 @@ export type NewSession = {
 };
 
 /** `queued`: a start waits for a place. */
-export type NodeState = { name: string; epoch: number; maxProcesses: number; queued: boolean };
+export type NodeState = {
+  name: string;
+  epoch: number;
+  heldBy: string | null;
+  maxProcesses: number;
+  queued: boolean;
+};
 
 export type SessionOutcome =
   | {
@@ -287,11 +293,9 @@ export interface Idempotency {
    * frees the key, unless its object is there: then that is what a repeat gets.
    */
   once(
-    claim: { scope: string; key: string; digest: string; objectId: string; now: Date },
+    claim: { scope: string; key: string; digest: string; objectId: string; instance: string; now: Date },
     create: () => Promise<string>,
   ): Promise<{ outcome: "created" | "replayed"; objectId: string } | { outcome: "mismatch" }>;
-  /** At a start, when nobody is at work yet: frees the keys whose owner died before its object was there. */
-  freeAbandoned(): Promise<void>;
   /** Forgets claims older than this. */
   prune(before: Date): Promise<number>;
 }

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { newId } from "#shared/ids.ts";
 import { after, inserted, noon, type OpenStore } from "./store-samples.ts";
 
@@ -10,6 +10,7 @@ export function idempotencyContract(store: OpenStore): void {
     key: newId("req"),
     digest: "d",
     objectId: newId("proc"),
+    instance: "inst_at_work",
     now: noon,
     ...change,
   });
@@ -25,6 +26,8 @@ export function idempotencyContract(store: OpenStore): void {
     });
 
   describe("an idempotency key", () => {
+    beforeEach(() => store().instances.register({ id: "inst_at_work", place: "test", version: "1" }));
+
     it("lets one of many at once create; the others wait for it and get the same object", async () => {
       const wanted = claim();
       let calls = 0;
@@ -86,12 +89,15 @@ export function idempotencyContract(store: OpenStore): void {
         });
     });
 
-    it("is free again at a start when its owner died before its object was there, and only then", async () => {
-      const [unmade, made] = [claim(), claim({ objectId: (await inserted(store())).id })];
-      for (const wanted of [unmade, made]) await claimedByOneWhoDies(wanted);
-      await store().idempotency.freeAbandoned();
+    it("is taken over at once when the control plane that worked for it is gone, unless its object is there", async () => {
+      const instance = newId("inst");
+      await store().instances.register({ id: instance, place: "test", version: "1" });
+      const made = (await inserted(store())).id;
+      const [unmade, finished] = [claim({ instance }), claim({ instance, objectId: made })];
+      for (const wanted of [unmade, finished]) await claimedByOneWhoDies(wanted);
+      await store().instances.remove({ only: instance });
       expect(await once(unmade, async () => "proc_2")).toEqual({ outcome: "created", objectId: "proc_2" });
-      expect(await once(made, async () => "never")).toEqual({ outcome: "replayed", objectId: made.objectId });
+      expect(await once(finished, async () => "never")).toEqual({ outcome: "replayed", objectId: made });
     });
 
     it("is taken over when its owner died, and forgotten with age", async () => {

@@ -1,12 +1,13 @@
 // A key is claimed by inserting it together with the id its object is going to have, worked under without any
 // transaction or connection held, and settled when that object is there. Whether a claim that nobody settled was worked
-// off is told by its object: if it exists, its id is the answer. If not, the claim is freed by its owner; where the owner
-// died, by the next start, or after a minute by a repeat of the same body.
+// off is told by its object: if it exists, its id is the answer. If not, the claim is freed by its owner; where the
+// control plane that worked for it died, or after a minute, a repeat of the same body takes it over.
 
 import { DroverError } from "#shared/errors.ts";
 import type { Idempotency } from "../store.ts";
 import type { idempotencyKeys } from "../../../drizzle/schema.ts";
 import type { Sql } from "./client.ts";
+import { isAlive } from "./instances.ts";
 import { storable } from "./text.ts";
 
 type Claim = Parameters<Idempotency["once"]>[0];
@@ -36,10 +37,6 @@ export const idempotencyStore = (sql: Sql): Idempotency => ({
     }
   },
 
-  async freeAbandoned() {
-    await sql`delete from idempotency_keys held where not settled and not ${objectExists(sql)}`;
-  },
-
   async prune(before) {
     const { count } = await sql`delete from idempotency_keys where claimed_at < ${before}`;
     return count;
@@ -49,13 +46,16 @@ export const idempotencyStore = (sql: Sql): Idempotency => ({
 const objectExists = (sql: Sql) => sql`(
   exists (select from processes where id = held.object_id) or exists (select from join_tokens where id = held.object_id))`;
 
-async function claimed(sql: Sql, { scope, key, digest, objectId, now }: Claim): Promise<boolean> {
+async function claimed(sql: Sql, claim: Claim): Promise<boolean> {
+  const { scope, key, digest, objectId, instance, now } = claim;
   const abandonedBefore = new Date(now.getTime() - abandonedAfterMs);
   const rows = await sql`
-    insert into idempotency_keys as held (scope, key, digest, object_id, claimed_at)
-    values (${scope}, ${key}, ${digest}, ${objectId}, ${now})
-    on conflict (scope, key) do update set claimed_at = excluded.claimed_at, object_id = excluded.object_id
-    where not held.settled and held.digest = excluded.digest and held.claimed_at < ${abandonedBefore}
+    insert into idempotency_keys as held (scope, key, digest, object_id, claimed_at, claimed_by)
+    values (${scope}, ${key}, ${digest}, ${objectId}, ${now}, ${instance})
+    on conflict (scope, key) do update set
+      claimed_at = excluded.claimed_at, object_id = excluded.object_id, claimed_by = excluded.claimed_by
+    where not held.settled and held.digest = excluded.digest
+      and (held.claimed_at < ${abandonedBefore} or not ${isAlive(sql, sql`held.claimed_by`)})
       and not ${objectExists(sql)}
     returning scope`;
   return rows.length > 0;

@@ -3,6 +3,7 @@
 
 import type { Letter, Letters, Notices } from "../cluster.ts";
 import type { DatabaseOptions, Sql } from "./client.ts";
+import { isAlive } from "./instances.ts";
 import { listenOn } from "./listen.ts";
 
 const channel = "drover";
@@ -28,7 +29,7 @@ export const letterStore = (sql: Sql): Letters => ({
       with sent as (
         insert into relay (recipient, sender, body, sent_at)
         select held_by, ${sender}, ${body}, now() from nodes
-        where id = ${nodeId} and held_by is not null and held_by <> ${sender}
+        where id = ${nodeId} and held_by <> ${sender} and ${isAlive(sql, sql`held_by`)}
         returning recipient)
       select recipient, pg_notify(${channel}, ${sender} || E'\nletters:' || recipient) from sent`;
     return sent?.recipient;

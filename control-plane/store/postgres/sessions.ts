@@ -34,7 +34,7 @@ export const sessionStore = (sql: Sql): Sessions => ({
 
   async state(id) {
     const [state] = await sql<NodeState[]>`
-      select name, epoch, max_processes, exists (
+      select name, epoch, held_by, max_processes, exists (
         select from processes where node_id = nodes.id and status = 'queued' and ${unfinished(sql)}) as queued
       from nodes where id = ${id}`;
     return state;
@@ -42,7 +42,7 @@ export const sessionStore = (sql: Sql): Sessions => ({
 
   async heldElsewhere(ids, instance) {
     const held = await sql<{ id: string }[]>`
-      select id from nodes where id = any(${ids}) and held_by is not null and held_by <> ${instance}`;
+      select id from nodes where id = any(${ids}) and held_by <> ${instance} and ${isAlive(sql, sql`held_by`)}`;
     return held.map((row) => row.id);
   },
 });

@@ -135,6 +135,21 @@ describe("two control planes on one database", () => {
     expect((await next).done).toBe(true);
   });
 
+  it("a question and a follow on B end when the agent has come to B meanwhile", async () => {
+    const { id } = await rigs.a.node();
+    const old = await rigs.a.online(id, { instanceId: "one" });
+    const asked = rigs.b.hub.request(id, { type: "ports", id: "p" }, { timeoutMs: 60_000 });
+    await old.next("ports");
+    const reader = rigs.b.hub
+      .follow(id, { id: "p", stream: "merged", from: 0 }, never)
+      [Symbol.asyncIterator]();
+    const next = reader.next();
+    await old.next("follow");
+    await rigs.b.online(id, { instanceId: "one" });
+    expect(await asked).toEqual({ outcome: "no_answer" });
+    expect((await next).done).toBe(true);
+  });
+
   it("the same agent's new socket at B takes the node from A, whose old session writes nothing more", async () => {
     const { id } = await rigs.a.node();
     const old = await rigs.a.online(id, { instanceId: "one" });

@@ -81,6 +81,7 @@ async function rigOn({ url, times, wrap, key }: RigOptions) {
     elsewhere: cluster.elsewhere,
   });
   const needs: Needs = { ...rest, hub: link.hub };
+  await store.instances.register({ id: cluster.self, place: "test", version: "0.0.1" });
   const served = { alone: false, dispatch: (nodeId: string) => dispatchQueued(needs, nodeId) };
   return {
     ...{ store, link, hub: link.hub, needs, lines, clock, cluster, served },
