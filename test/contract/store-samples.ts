@@ -3,6 +3,7 @@ import type { Launch } from "#shared/link/launch.ts";
 import type {
   JoinTokenRow,
   NewProcess,
+  NewSession,
   NodeRow,
   ProcessReport,
   ProcessRow,
@@ -138,3 +139,13 @@ export async function taken(store: Store, nodeId: string, reports: ProcessReport
   const node = (await store.nodes.find(nodeId)) ?? (await enrolledNode(store, { nodeId }));
   return store.processes.takeReports(reports.map((each) => ({ nodeId, epoch: node.epoch, report: each })));
 }
+
+/** What a session brings; of an instance that is none. */
+export const newSession: NewSession = {
+  instance: "inst_of_nobody",
+  instanceId: "i",
+  machineId: "m",
+  bootId: "b",
+  facts: {},
+  now: noon,
+};

@@ -6,14 +6,13 @@ import {
   enrolledNode,
   inserted,
   newProcess,
+  newSession,
   noon,
   processOf,
   report,
   taken,
   type OpenStore,
 } from "./store-samples.ts";
-
-const newSession = { instance: "inst_of_nobody", instanceId: "i", machineId: "m", bootId: "b", facts: {} };
 
 export function startsContract(store: OpenStore): void {
   const processes = () => store().processes;

@@ -3,6 +3,7 @@ import { openPostgresStore } from "../../control-plane/store/postgres/open.ts";
 import type { Store } from "../../control-plane/store/store.ts";
 import { testDatabase, type TestDatabase } from "../support/postgres.ts";
 import { idempotencyContract } from "./store-idempotency.ts";
+import { instancesContract } from "./store-instances.ts";
 import { nodesContract } from "./store-nodes.ts";
 import { reportsContract } from "./store-reports.ts";
 import { startsContract } from "./store-starts.ts";
@@ -29,4 +30,8 @@ describe("the Postgres store", () => {
   reportsContract(() => store);
   nodesContract(() => store);
   idempotencyContract(() => store);
+  instancesContract(
+    () => store,
+    () => database.url,
+  );
 });

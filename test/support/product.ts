@@ -34,11 +34,14 @@ export type AgentOptions = {
 export class Product {
   readonly folder = temporaryFolder();
   readonly token = `drva_${randomBytes(24).toString("base64url")}`;
+  /** What all control planes of this product seal with. */
+  readonly secretKey = randomBytes(32).toString("base64");
   readonly agents = new Map<string, Agent>();
   api: Api = new Api("http://127.0.0.1:1", this.token);
   databaseUrl = "";
   controlPlane: Daemon | undefined;
   readonly #options: ProductOptions;
+  readonly #others: Daemon[] = [];
   #database: TestDatabase | undefined;
   #port = 0;
 
@@ -77,17 +80,29 @@ export class Product {
 
   /** Starts the control plane, again on its port; resolves when it answers. */
   async startControlPlane(): Promise<void> {
+    const daemon = this.#serve("control plane", this.#port);
+    this.controlPlane = daemon;
+    this.#port = await listening(daemon);
+    this.api = new Api(`http://127.0.0.1:${this.#port}`, this.token);
+  }
+
+  /** Another control plane on the same database. */
+  async anotherControlPlane(): Promise<{ daemon: Daemon; port: number; api: Api }> {
+    const daemon = this.#serve(`control plane ${this.#others.length + 2}`, 0);
+    this.#others.push(daemon);
+    const port = await listening(daemon);
+    return { daemon, port, api: new Api(`http://127.0.0.1:${port}`, this.token) };
+  }
+
+  #serve(dataDir: string, port: number): Daemon {
     const env = {
       DATABASE_URL: this.databaseUrl,
       DROVER_ADMIN_TOKEN: this.token,
-      DROVER_PORT: String(this.#port),
-      DROVER_DATA_DIR: join(this.folder, "control plane"),
+      DROVER_SECRET_KEY: this.secretKey,
+      DROVER_PORT: String(port),
+      DROVER_DATA_DIR: join(this.folder, dataDir),
     };
-    const daemon = new Daemon(["serve"], { env: { ...this.env, ...env, ...this.#options.env } });
-    this.controlPlane = daemon;
-    await daemon.seen("Drover listens on ");
-    this.#port = Number(/Drover listens on http:\/\/127\.0\.0\.1:(\d+)/.exec(daemon.log)?.[1]);
-    this.api = new Api(`http://127.0.0.1:${this.#port}`, this.token);
+    return new Daemon(["serve"], { env: { ...this.env, ...env, ...this.#options.env } });
   }
 
   async killControlPlane(): Promise<void> {
@@ -119,17 +134,26 @@ export class Product {
     const agents = [...this.agents.values()].map(
       (agent) => `--- agent ${agent.name}\n${agent.daemon?.log ?? ""}`,
     );
-    return [`--- control plane\n${this.controlPlane?.log ?? ""}`, ...agents].join("\n");
+    const controlPlanes = [this.controlPlane, ...this.#others].map(
+      (each) => `--- control plane\n${each?.log ?? ""}`,
+    );
+    return [...controlPlanes, ...agents].join("\n");
   }
 
   /** Ends everything and removes every trace, whatever state it is in. */
   async close(): Promise<void> {
-    for (const daemon of [...[...this.agents.values()].map((agent) => agent.daemon), this.controlPlane])
-      daemon?.kill("SIGKILL");
+    const agents = [...this.agents.values()].map((agent) => agent.daemon);
+    for (const daemon of [...agents, this.controlPlane, ...this.#others]) daemon?.kill("SIGKILL");
     await endAllOf(this.folder);
     await this.#database?.drop();
     rmSync(this.folder, { recursive: true, force: true });
   }
+}
+
+/** The port on which a control plane says that it listens. */
+async function listening(daemon: Daemon): Promise<number> {
+  await daemon.seen("Drover listens on ");
+  return Number(/Drover listens on http:\/\/127\.0\.0\.1:(\d+)/.exec(daemon.log)?.[1]);
 }
 
 export class Agent {

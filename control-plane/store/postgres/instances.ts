@@ -5,9 +5,10 @@ import type { Pool, Sql } from "./client.ts";
 const deadAfterMs = 15_000;
 const lettersKeptMs = 300_000;
 
-/** Whether the instance of this id is alive. */
+/** Whether the instance of this id, a column of the statement around, is alive. */
 export const isAlive = (sql: Sql, id: ReturnType<Sql>) => sql`exists (
-  select from instances where instances.id = ${id} and seen_at >= now() - ${deadAfterMs} * interval '1 millisecond')`;
+  select from instances living
+  where living.id = ${id} and living.seen_at >= now() - ${deadAfterMs} * interval '1 millisecond')`;
 
 export const instanceStore = (sql: Pool): Instances => ({
   async register({ id, place, version }) {

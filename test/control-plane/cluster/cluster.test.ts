@@ -150,6 +150,16 @@ describe("two control planes on one database", () => {
     expect((await next).done).toBe(true);
   });
 
+  it("one that the others took for dead drops its sockets and is there again", async () => {
+    const { id } = await rigs.b.node();
+    const far = await rigs.b.online(id);
+    await rigs.a.store.instances.remove({ only: rigs.b.cluster.self });
+    rigs.a.needs.bus.publish("instances");
+    expect(await far.closed).toMatchObject({ code: 1001 });
+    await rigs.b.online(id);
+    expect(await rigs.a.hub.online(id)).toBe(true);
+  });
+
   it("the same agent's new socket at B takes the node from A, whose old session writes nothing more", async () => {
     const { id } = await rigs.a.node();
     const old = await rigs.a.online(id, { instanceId: "one" });
