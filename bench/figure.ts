@@ -5,7 +5,7 @@ import type { Product } from "./product.ts";
 export type Result = {
   name: string;
   value: number;
-  unit: "ms" | "x" | "%" | "MB" | "/s" | "s" | "";
+  unit: "ms" | "x" | "%" | "MB" | "kB" | "/s" | "s" | "";
   goal?: Goal;
 };
 type Goal = { atMost: number } | { atLeast: number };
@@ -16,6 +16,14 @@ export type Bench = {
   shared(): Promise<Product>;
   /** One of its own, with empty data folders; it is ended with the bench. */
   fresh(): Promise<Product>;
+  /** Ends this with the bench, last opened first; also what is only just being opened. */
+  own<T extends { close(): Promise<void> }>(opening: Promise<T>): Promise<T>;
+  /** The path of the `drover` that is measured. */
+  bin: string;
+  /** How many simulated agents there are. */
+  agents: number;
+  /** A folder for CPU profiles, where they are wanted. */
+  profile: string | undefined;
   /** An empty folder on the disk that the product writes to. */
   folder(name: string): Promise<string>;
   /** How many times to repeat what a whole run does `count` times; at least `least`. */

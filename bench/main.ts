@@ -7,6 +7,7 @@ import { join } from "node:path";
 import type { Bench, Figure, Result } from "./figure.ts";
 import { cli } from "./figures/cli.ts";
 import { exec } from "./figures/exec.ts";
+import { fleet } from "./figures/fleet.ts";
 import { follow } from "./figures/follow.ts";
 import { producer } from "./figures/producer.ts";
 import { rate } from "./figures/rate.ts";
@@ -17,22 +18,23 @@ import { startProduct, type Product } from "./product.ts";
 import { layShipped } from "./shipped.ts";
 import { heading, machine, table, writeJson } from "./report.ts";
 
-const figures: Figure[] = [exec, rate, producer, follow, start, cli, soak];
+const figures: Figure[] = [exec, rate, producer, follow, start, cli, soak, fleet];
 const wholeRunMs = 30 * 60_000;
 
 async function main(options: Options): Promise<number> {
   const root = await mkdtemp(join(tmpdir(), "drover-bench-"));
   await chmod(root, 0o755);
-  const products: Promise<Product>[] = [];
+  const opened: Opening[] = [];
   const stop = interruption();
   try {
     const work = layShipped(join(root, "package")).then((bin) =>
-      takeAll(options, benchIn({ root, bin, products }, options)),
+      takeAll(options, benchIn({ root, bin, opened }, options)),
     );
     return await Promise.race([stop, work]);
   } finally {
-    // A product that did not start has ended itself, and its figure has said so.
-    await Promise.allSettled(products.map(async (product) => (await product).close()));
+    for (const opening of opened.toReversed())
+      // What did not open has ended itself, and its figure has said so.
+      await opening.then((what) => what.close()).catch(() => undefined);
     await rm(root, { recursive: true, force: true });
   }
 }
@@ -50,16 +52,22 @@ const interruption = (): Promise<number> =>
     }, wholeRunMs).unref();
   });
 
-type Place = { root: string; bin: string; products: Promise<Product>[] };
+type Opening = Promise<{ close(): Promise<void> }>;
+type Place = { root: string; bin: string; opened: Opening[] };
 
-function benchIn({ root, bin, products }: Place, { profile, scale }: Options): Bench {
+function benchIn({ root, bin, opened }: Place, { profile, scale, agents }: Options): Bench {
   let common: Promise<Product> | undefined;
-  const fresh = (): Promise<Product> => {
-    const product = startProduct({ bin, folder: join(root, `product-${products.length}`), profile });
-    products.push(product);
-    return product;
+  const own: Bench["own"] = (opening) => {
+    opened.push(opening);
+    return opening;
   };
+  const fresh = (): Promise<Product> =>
+    own(startProduct({ bin, folder: join(root, `product-${opened.length}`), profile }));
   return {
+    own,
+    bin,
+    agents,
+    profile,
     shared: () => (common ??= fresh()),
     fresh,
     async folder(name) {

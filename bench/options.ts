@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 
-export const figureNames = ["exec", "rate", "producer", "follow", "start", "cli", "soak"] as const;
+export const figureNames = ["exec", "rate", "producer", "follow", "start", "cli", "soak", "fleet"] as const;
 export type FigureName = (typeof figureNames)[number];
 
 export type Options = {
@@ -11,7 +11,12 @@ export type Options = {
   profile: string | undefined;
   /** How much of each figure's work is done, 0…1; below 1 the figures are rough. */
   scale: number;
+  /** How many agents the fleet simulates. */
+  agents: number;
 };
+
+const defaultAgents = 2000;
+const maxAgents = 25_000;
 
 export const usage = `npm run bench -- [options]
 
@@ -19,6 +24,7 @@ export const usage = `npm run bench -- [options]
   --json FILE       write the results as JSON too
   --profile FOLDER  write CPU profiles of the control plane and the agent
   --scale PART      do only this part of the work, such as 0.1: quick and rough
+  --agents N        how many agents the fleet simulates (${defaultAgents})
 `;
 
 /** The options of the command line; undefined when help was asked for, an Error for a person when they are wrong. */
@@ -28,7 +34,10 @@ export function readOptions(argv: string[]): Options | undefined {
   const only = (values.only ?? figureNames.join(",")).split(",").map((word) => word.trim());
   const scale = Number(values.scale ?? "1");
   if (!(scale > 0 && scale <= 1)) throw new Error("--scale must be above 0 and at most 1");
-  return { only: only.map(figureName), json: values.json, profile: values.profile, scale };
+  const agents = Number(values.agents ?? defaultAgents);
+  if (!(Number.isInteger(agents) && agents > 0 && agents <= maxAgents))
+    throw new Error(`--agents must be a whole number from 1 to ${maxAgents}`);
+  return { only: only.map(figureName), json: values.json, profile: values.profile, scale, agents };
 }
 
 const flags = {
@@ -36,6 +45,7 @@ const flags = {
   json: { type: "string" },
   profile: { type: "string" },
   scale: { type: "string" },
+  agents: { type: "string" },
   help: { type: "boolean", short: "h" },
 } as const;
 

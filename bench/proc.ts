@@ -11,10 +11,19 @@ const statFields = async (pid: number): Promise<string[]> => {
   return text.slice(text.lastIndexOf(")") + 2).split(" ");
 };
 
+const ticksMs = (...ticks: (string | undefined)[]): number =>
+  ticks.reduce((sum, count) => sum + Number(count), 0) * (1000 / ticksPerSecond);
+
 /** CPU time of a process itself, without its children, in milliseconds; a tick of 10 ms is the grain. */
 export async function cpuMs(pid: number): Promise<number> {
   const fields = await statFields(pid);
-  return ((Number(fields[11]) + Number(fields[12])) * 1000) / ticksPerSecond;
+  return ticksMs(fields[11], fields[12]);
+}
+
+/** CPU time of its children that have ended, in milliseconds. */
+export async function endedChildrenCpuMs(pid: number): Promise<number> {
+  const fields = await statFields(pid);
+  return ticksMs(fields[13], fields[14]);
 }
 
 /** Resident memory now and at its highest since the last `forgetPeak`, in MB (10^6 bytes). */
@@ -44,3 +53,10 @@ export async function childrenOf(pid: number): Promise<number[]> {
 /** The command line; empty for a process that is gone. */
 export const commandLine = async (pid: number): Promise<string> =>
   (await readFile(`/proc/${pid}/cmdline`, "latin1").catch(() => "")).replaceAll("\0", " ").trim();
+
+/** How many files one process of ours may open. */
+export async function descriptorLimit(): Promise<number> {
+  const text = await readFile("/proc/self/limits", "utf8");
+  // Node raises the soft limit to the hard one as it starts.
+  return Number(/^Max open files\s+\S+\s+(\d+)/m.exec(text)?.[1] ?? Infinity);
+}

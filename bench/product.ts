@@ -10,7 +10,7 @@ import { createClient, type Client } from "./client.ts";
 import { childrenOf, commandLine } from "./proc.ts";
 import { Program } from "./program.ts";
 
-const token = "bench-admin-token-0123456789abcdef";
+export const adminToken = "bench-admin-token-0123456789abcdef";
 const node = "bench";
 const startWithinMs = 60_000;
 const stopWithinMs = 20_000;
@@ -49,12 +49,12 @@ export async function startProduct({ bin, folder, profile }: Place): Promise<Pro
   try {
     const url = (await programs[0]?.seen(/listens on (http:\S+)/, startWithinMs))?.[1] ?? "";
     const listening = performance.now() - from;
-    const client = createClient(url, token);
+    const client = createClient(url, adminToken);
     const agent = await startAgent(client, url, options);
     programs.unshift(agent);
     await untilOnline(client);
     const startedMs = { listening, online: performance.now() - from };
-    const env = { ...options.env, DROVER_URL: url, DROVER_TOKEN: token };
+    const env = { ...options.env, DROVER_URL: url, DROVER_TOKEN: adminToken };
     const whole = async (): Promise<void> => (client.close(), close());
     return {
       url,
@@ -79,8 +79,8 @@ const calls = (client: Client) => ({
   start: (body: Record<string, unknown>) => client.post<ProcessView>("/v1/processes", { node, ...body }),
 });
 
-// Nothing of the user's own Drover may be met.
-function environment(folder: string): Record<string, string> {
+/** The environment of a program whose data are below this folder: nothing of the user's own Drover may be met. */
+export function environment(folder: string): Record<string, string> {
   const kept = Object.entries(process.env).filter(
     ([name, value]) => value !== undefined && !/^(DROVER_|DATABASE_URL)/.test(name),
   );
@@ -91,7 +91,7 @@ function environment(folder: string): Record<string, string> {
     DROVER_AGENT_DATA_DIR: join(folder, "agent"),
     DROVER_HOST: "127.0.0.1",
     DROVER_PORT: "0",
-    DROVER_ADMIN_TOKEN: token,
+    DROVER_ADMIN_TOKEN: adminToken,
   };
 }
 

@@ -47,6 +47,12 @@ export class Program {
     clearTimeout(late);
   }
 
+  /** Kills it outright. */
+  async kill(): Promise<void> {
+    this.#child.kill("SIGKILL");
+    await this.#ended;
+  }
+
   async #said(signal: AbortSignal): Promise<void> {
     const either = new AbortController();
     const options = { signal: AbortSignal.any([signal, either.signal]) };

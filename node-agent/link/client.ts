@@ -1,9 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { NodeLoad } from "#shared/api/node.ts";
-import { backoffMs } from "#shared/backoff.ts";
 import type { Engine } from "../engine.ts";
 import type { Identity } from "../identity.ts";
 import { reasonOf, type Log } from "../log.ts";
+import { nextAttempt } from "./attempts.ts";
 import { Confirmations } from "./confirmations.ts";
 import { deliver, type LiveRoom } from "./deliver.ts";
 import { createFollows } from "./follows.ts";
@@ -18,9 +18,6 @@ import { verdictOf } from "./verdict.ts";
  * The agent's line to its control plane, for as long as the agent lives: one socket after another.
  *
  * connecting → live → ended → waiting → connecting …, until `close`, or until an end that no later attempt can mend.
- * The wait grows with each attempt, at random up to 250 ms · 2ⁿ and 30 s; every 7.5 s of a live socket take one step
- * back, so that after a stable minute the first attempt comes at once and a flapping line is not hammered. A line that
- * was live a moment ago is not waited for longer than 2 s: the control plane is there, and its starts wait for us.
  */
 export type LinkNeeds = {
   identity: Identity;
@@ -34,9 +31,6 @@ export type LinkNeeds = {
   random?: () => number;
 };
 
-const backoff = { baseMs: 250, maxMs: 30_000 };
-const calmMs = 7500;
-const stepsAfterLive = 3;
 const loadEveryMs = 30_000;
 const sayAgainMs = 60_000;
 
@@ -80,20 +74,17 @@ export class Link {
 
   async #run(): Promise<string | undefined> {
     const { signal } = this.#closing;
-    for (let attempt = 0; !signal.aborted; attempt++) {
+    let attempt = 0;
+    while (!signal.aborted) {
       const { end, liveMs } = await this.#session();
       if (signal.aborted) break;
       const verdict = verdictOf(end);
       if (verdict.next === "stop") return verdict.why;
-      attempt = Math.max(0, attempt - Math.floor(liveMs / calmMs));
-      if (liveMs > 0) attempt = Math.min(attempt, stepsAfterLive);
-      const waitMs =
-        verdict.next === "retry_late"
-          ? backoff.maxMs
-          : Math.round(backoffMs(attempt, this.#needs.random ?? Math.random, backoff));
-      this.#say(liveMs > 0 ? "link.disconnected" : "link.unreachable", verdict.why, waitMs);
+      const planned = nextAttempt(attempt, { next: verdict.next, liveMs }, this.#needs.random ?? Math.random);
+      attempt = planned.attempt;
+      this.#say(liveMs > 0 ? "link.disconnected" : "link.unreachable", verdict.why, planned.waitMs);
       // Rejects only because the link is closing, which the loop sees.
-      await pause(waitMs, undefined, { signal }).catch(() => undefined);
+      await pause(planned.waitMs, undefined, { signal }).catch(() => undefined);
     }
     return undefined;
   }
