@@ -51,6 +51,7 @@ export class SimulatedAgent {
   readonly #instanceId = randomUUID();
   readonly #processes: SimulatedProcesses;
   #socket: Socket | undefined;
+  #isOpen = false;
   #liveSince: number | undefined;
   #attempt = 0;
   #pingedAt = 0;
@@ -72,12 +73,21 @@ export class SimulatedAgent {
     const { nodeId, key } = this.#identity;
     const { host, port } = this.#address;
     const reader = new Reader();
-    const end = { code: 1006, reason: "", httpStatus: undefined as number | undefined, error: undefined };
+    const end = {
+      code: 1006,
+      reason: "",
+      httpStatus: undefined as number | undefined,
+      error: undefined as string | undefined,
+    };
     const socket = connect({ host, port, noDelay: true });
     this.#witness.attempt(monotonicMs());
     this.#socket = socket;
-    const silence = setTimeout(() => socket.destroy(), silenceMs);
-    const handshake = setTimeout(() => socket.destroy(), linkTimes.handshakeMs);
+    const give = (why: string): void => {
+      end.error = why;
+      socket.destroy();
+    };
+    const silence = setTimeout(() => give("silence"), silenceMs);
+    const handshake = setTimeout(() => give("no answer to the upgrade"), linkTimes.handshakeMs);
     const pings = setInterval(() => this.#ping(), pingEveryMs);
     socket.on("connect", () => socket.write(upgradeRequest(`${host}:${port}`, `Bearer ${nodeId}.${key}`)));
     socket.on("data", (bytes: Buffer) => {
@@ -91,8 +101,7 @@ export class SimulatedAgent {
         this.#take(heard, socket);
       }
     });
-    // Every error is followed by `close`.
-    socket.on("error", () => {});
+    socket.on("error", (error: NodeJS.ErrnoException) => (end.error ??= error.code));
     socket.on("close", () => {
       for (const timer of [silence, handshake, pings]) clearTimeout(timer);
       this.#ended(verdictOf(end));
@@ -102,6 +111,7 @@ export class SimulatedAgent {
   #take(heard: Heard, socket: Socket): void {
     if ("text" in heard) return this.#frame(JSON.parse(heard.text) as DownFrame);
     if ("close" in heard || heard.status !== 101) return void socket.destroy();
+    this.#isOpen = true;
     this.#say({
       type: "hello",
       protocol: protocolVersion,
@@ -139,6 +149,7 @@ export class SimulatedAgent {
     const liveMs = this.#liveSince === undefined ? 0 : monotonicMs() - this.#liveSince;
     clearInterval(this.#loads);
     this.#socket = undefined;
+    this.#isOpen = false;
     this.#liveSince = undefined;
     this.#witness.gone(verdict.why);
     if (verdict.next === "stop") return;
@@ -148,9 +159,10 @@ export class SimulatedAgent {
   }
 
   #ping(): void {
-    this.#pingedAt = monotonicMs();
     // Before the upgrade it would stand in the request.
-    if (this.isLive) this.#socket?.write(ping);
+    if (!this.#isOpen) return;
+    this.#pingedAt = monotonicMs();
+    this.#socket?.write(ping);
   }
 
   #say(frame: UpFrame): void {

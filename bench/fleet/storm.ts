@@ -14,8 +14,8 @@ const commitsToldMs = 1500;
 
 /** Kills the control plane, starts it again at once, and watches its agents come back. */
 export async function storm(fleet: Fleet): Promise<Result[]> {
-  const { controlPlane, database, crews } = fleet;
-  await crews.tally();
+  const { bench, controlPlane, database, crews } = fleet;
+  const { cpuMs: crewsMs } = await crews.tally();
   const before = { commits: await database.commits(), databaseMs: await database.cpuMs() };
   const killedAt = monotonicMs();
   await controlPlane.kill();
@@ -25,6 +25,7 @@ export async function storm(fleet: Fleet): Promise<Result[]> {
   const serverMs = await cpuMs(controlPlane.pid());
   const databaseMs = (await database.cpuMs()) - before.databaseMs;
   await delay(commitsToldMs);
+  bench.note(`attempts that failed: ${JSON.stringify(tally.endings)}`);
   const back = tally.liveAt.map((at) => (at - killedAt) / 1000);
   const seconds = Math.max(...back);
   const commits = (await database.commits()) - before.commits;
@@ -37,6 +38,7 @@ export async function storm(fleet: Fleet): Promise<Result[]> {
     { name: "welcomes in the busiest second", value: mostASecond(tally.liveAt), unit: "/s" },
     { name: "CPU of the control plane until then", value: serverMs / 1000, unit: "s" },
     { name: "CPU of the database until then", value: databaseMs / 1000, unit: "s" },
+    { name: "CPU of the simulated agents until then", value: (tally.cpuMs - crewsMs) / 1000, unit: "s" },
     { name: "commits until then", value: commits / seconds, unit: "/s" },
     { name: "commits an agent", value: commits / crews.size, unit: "" },
   ];
