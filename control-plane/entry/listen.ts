@@ -35,12 +35,15 @@ const unreadable = (): Response => {
   });
 };
 
+/** Connections that may wait to be accepted, as far as the system allows: a fleet that lost its server comes back at once. */
+const backlog = 4096;
+
 /** Listens and answers the port; a port in use or an address that is not here is a SettingError. */
 export const listen = (server: Server, { host, port }: { host: string; port: number }): Promise<number> =>
   new Promise((resolve, reject) => {
     const failed = (error: NodeJS.ErrnoException): void => reject(readable(error, host, port));
     server.once("error", failed);
-    server.listen({ host, port }, () => {
+    server.listen({ host, port, backlog }, () => {
       server.off("error", failed);
       const address = server.address();
       resolve(typeof address === "object" && address !== null ? address.port : port);
