@@ -2,10 +2,12 @@ import type { IncomingMessage, Server } from "node:http";
 import type { Duplex } from "node:stream";
 import { WebSocketServer, type RawData, type WebSocket } from "ws";
 import { maxFrameBytes } from "#shared/link/limits.ts";
-import type { Link } from "../link/link.ts";
+import type { Link as WholeLink } from "../link/link.ts";
 import type { AgentSocket, SocketEvents } from "../link/socket.ts";
 import type { Log } from "../needs.ts";
 import { places } from "./places.ts";
+
+type Link = Pick<WholeLink, "authorize" | "accept">;
 
 /** Keys looked up at once: when a fleet comes back, what those before need is not held up by all who came behind them. */
 const admissionsAtOnce = 64;

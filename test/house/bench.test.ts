@@ -28,6 +28,28 @@ it("measures the product as it is shipped, and leaves no program and no folder",
   expect(await programsIn(folder)).toEqual([]);
 });
 
+it("brings a fleet of 2,000 simulated agents online, and back after its control plane was killed", async () => {
+  const json = join(folder, "results.json");
+  await bench("--only", "fleet", "--agents", "2000", "--scale", "0.1", "--json", json);
+  const { figures } = JSON.parse(await readFile(json, "utf8")) as {
+    figures: { fleet: { name: string; value: number }[] };
+  };
+  const values = new Map(figures.fleet.map(({ name, value }) => [name, value]));
+  expect(values.get("agents online")).toBe(2000);
+  for (const name of [
+    "resident memory a connection",
+    "CPU of the control plane at rest",
+    "ping to pong p99",
+    "request to start frame p99",
+    "half of the agents are back",
+    "all agents are back",
+    "commits an agent",
+  ])
+    expect(values.get(name), name).toBeGreaterThan(0);
+  expect(await readdir(folder)).toEqual(["results.json"]);
+  expect(await programsIn(folder)).toEqual([]);
+}, 600_000);
+
 it("names a figure that it does not know", async () => {
   await expect(bench("--only", "speed")).rejects.toMatchObject({
     code: 1,

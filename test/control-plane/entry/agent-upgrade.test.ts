@@ -16,15 +16,13 @@ let accepted: AgentSocket[];
 let heard: string[];
 
 // The far side of the entry: it answers when the test says so.
-const link = (): Link => ({
-  hub: {} as Link["hub"],
+const link = (): Pick<Link, "authorize" | "accept"> => ({
   authorize: (authorization) =>
     new Promise((answer) => asked.push({ authorization: authorization ?? "", answer })),
   accept: (_nodeId, socket) => {
     accepted.push(socket);
     return { onText: (text) => heard.push(text), onBinary: () => {}, onClose: () => {} };
   },
-  close: async () => {},
 });
 
 beforeEach(async () => {
