@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Result } from "../figure.ts";
-import { memoryMb } from "../proc.ts";
+import { cpuMs, memoryMb } from "../proc.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { boarded, type Fleet } from "./fleet.ts";
 import { inspect } from "./inspector.ts";
@@ -15,11 +15,14 @@ export async function connectAndWeigh(
   ashore: Omit<Fleet, "crews">,
 ): Promise<{ fleet: Fleet; results: Result[] }> {
   const before = await weigh(ashore.controlPlane);
+  const cpuBefore = await cpuMs(ashore.controlPlane.pid());
   const fleet = await boarded(ashore);
+  const connectMs = ((await cpuMs(fleet.controlPlane.pid())) - cpuBefore) / fleet.crews.size;
   const after = await weigh(fleet.controlPlane);
   const kbEach = (part: keyof Memory): number => ((after[part] - before[part]) * kbAMb) / fleet.crews.size;
   const results: Result[] = [
     { name: "agents online", value: fleet.crews.size, unit: "" },
+    { name: "CPU of the control plane a connect", value: connectMs, unit: "ms" },
     { name: "resident memory a connection", value: kbEach("residentMb"), unit: "kB", goal: { atMost: 30 } },
     { name: "heap a connection", value: kbEach("heapMb"), unit: "kB" },
     { name: "buffers outside of the heap a connection", value: kbEach("externalMb"), unit: "kB" },
