@@ -36,7 +36,7 @@ it("brings a fleet of 2,000 simulated agents online, and back after its control 
   };
   const values = new Map(figures.fleet.map(({ name, value }) => [name, value]));
   expect(values.get("agents online")).toBe(2000);
-  for (const name of [
+  const wanted = [
     "resident memory a connection",
     "CPU of the control plane at rest",
     "ping to pong p99",
@@ -44,8 +44,8 @@ it("brings a fleet of 2,000 simulated agents online, and back after its control 
     "half of the agents are back",
     "all agents are back",
     "commits an agent",
-  ])
-    expect(values.get(name), name).toBeGreaterThan(0);
+  ];
+  expect(wanted.filter((name) => !((values.get(name) ?? 0) > 0))).toEqual([]);
   expect(await readdir(folder)).toEqual(["results.json"]);
   expect(await programsIn(folder)).toEqual([]);
 }, 600_000);
