@@ -1,7 +1,7 @@
 // The control plane on Node. It comes up in this order, and goes down the other way round: database and its schema →
 // secrets → needs, link and app → HTTP server → scheduler. The only place that knows this runtime.
 
-import { randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import type { Server } from "node:http";
 import { hostname } from "node:os";
 import { createApp } from "../app.ts";
@@ -111,7 +111,10 @@ const needsOf = async (
   const seal = await sealWith(await secretKeyOf(settings));
   const { bus, self: instance } = cluster;
   const rest = { store, bus, seal, config, log, instance, now: () => new Date() };
-  const link = openLink(rest, { elsewhere: cluster.elsewhere });
+  const link = openLink(rest, {
+    elsewhere: cluster.elsewhere,
+    sha256Hex: (text) => hash("sha256", text, "hex"),
+  });
   return { link, needs: { ...rest, hub: link.hub }, cluster };
 };
 

@@ -4,7 +4,7 @@ import type { Report } from "#shared/link/report.ts";
 import type { Log } from "../needs.ts";
 import type { ProcessReport } from "../store/store.ts";
 import { newestReport, placedReport, weightOf } from "./placed-report.ts";
-import type { ReportWriter } from "./report-writer.ts";
+import type { WriteReports } from "./report-writer.ts";
 
 /**
  * The reports of one session on their way to the writer of all. They are handed on at once when none is being stored, else they
@@ -15,7 +15,7 @@ import type { ReportWriter } from "./report-writer.ts";
 export type IntakeNeeds = {
   nodeId: string;
   epoch: number;
-  write: ReportWriter["write"];
+  write: WriteReports;
   log: Log;
   now: () => Date;
   send: (frame: DownFrame) => boolean;

@@ -1,12 +1,12 @@
 import { closeCodes } from "#shared/link/limits.ts";
 import { pause } from "#shared/pause.ts";
 import type { Needs, NodeHub } from "../needs.ts";
-import { authorizeAgent } from "./authorize.ts";
+import { authorizeAgent, type Sha256Hex, sha256Hex as subtleSha256Hex } from "./authorize.ts";
 import { Holders } from "./holders.ts";
 import { type Elsewhere, nowhereElse } from "./elsewhere.ts";
 import { createHub } from "./hub.ts";
 import { type OwnNodes, ownNodes } from "./own-nodes.ts";
-import { ReportWriter } from "./report-writer.ts";
+import { reportWriter } from "./report-writer.ts";
 import { Session } from "./session.ts";
 import type { AgentSocket, SocketEvents } from "./socket.ts";
 import { type LinkTimes, linkTimes } from "./times.ts";
@@ -30,17 +30,18 @@ export type LinkOptions = {
   times?: Partial<LinkTimes>;
   /** The nodes of other instances; without it this is the only one. */
   elsewhere?: Elsewhere;
+  sha256Hex?: Sha256Hex;
 };
 
 export function openLink(
   rest: Omit<Needs, "hub">,
-  { times, elsewhere = nowhereElse }: LinkOptions = {},
+  { times, elsewhere = nowhereElse, sha256Hex = subtleSha256Hex }: LinkOptions = {},
 ): Link {
   const holders = new Holders();
   const nodes = ownNodes(holders);
   const needs: Needs = { ...rest, hub: createHub(nodes, elsewhere, rest.log) };
   const allTimes = { ...linkTimes, ...times };
-  const writer = new ReportWriter({
+  const write = reportWriter({
     takeReports: (reports) => needs.store.processes.takeReports(reports),
     log: needs.log,
   });
@@ -49,9 +50,9 @@ export function openLink(
   return {
     hub: needs.hub,
     nodes,
-    authorize: (authorization) => authorizeAgent(needs.store.nodes, authorization),
+    authorize: (authorization) => authorizeAgent({ nodes: needs.store.nodes, sha256Hex }, authorization),
     accept(nodeId, socket) {
-      const session = new Session(nodeId, socket, { needs, holders, elsewhere, writer, times: allTimes });
+      const session = new Session(nodeId, socket, { needs, holders, elsewhere, write, times: allTimes });
       sessions.add(session);
       void session.done.then(() => sessions.delete(session));
       if (closed) session.close(closeCodes.goingAway, "the control plane is stopping");

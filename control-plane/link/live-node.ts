@@ -9,7 +9,7 @@ import { dispatchQueued } from "./dispatch.ts";
 import { Follows } from "./follows.ts";
 import { Intake } from "./intake.ts";
 import { reconcile } from "./reconcile.ts";
-import type { ReportWriter } from "./report-writer.ts";
+import type { WriteReports } from "./report-writer.ts";
 import { Requests } from "./requests.ts";
 import type { Session } from "./session.ts";
 import type { LinkTimes } from "./times.ts";
@@ -21,7 +21,7 @@ import type { LinkTimes } from "./times.ts";
 export type LiveNodeNeeds = {
   needs: Needs;
   times: LinkTimes;
-  writer: ReportWriter;
+  write: WriteReports;
   session: Session;
   admission: Admission;
   current: () => boolean;
@@ -53,7 +53,7 @@ export class LiveNode {
   #load: NodeLoad | null = null;
   #writtenAt = 0;
 
-  constructor({ needs, times, writer, session, admission, current, renamed }: LiveNodeNeeds) {
+  constructor({ needs, times, write, session, admission, current, renamed }: LiveNodeNeeds) {
     this.#renamed = renamed;
     this.#needs = needs;
     this.#times = times;
@@ -74,7 +74,7 @@ export class LiveNode {
       current,
       send,
       epoch: admission.epoch,
-      write: (reports) => writer.write(reports),
+      write,
       onOutdated: () => session.terminate("superseded"),
       onStored: (reports, changed) => this.#stored(reports, changed),
     });
@@ -125,7 +125,7 @@ export class LiveNode {
         inventory,
       );
     this.#compared = true;
-    await this.#dispatch();
+    if (this.#unfinished || this.#refused) await this.#dispatch();
   }
 
   /** The node's row changed: it may be deleted, held by a newer session, or take another number of processes. */

@@ -7,7 +7,7 @@ import { parseFrame } from "./frame-text.ts";
 import type { Elsewhere } from "./elsewhere.ts";
 import type { Holders } from "./holders.ts";
 import { LiveNode } from "./live-node.ts";
-import type { ReportWriter } from "./report-writer.ts";
+import type { WriteReports } from "./report-writer.ts";
 import { persist } from "./retry.ts";
 import type { AgentSocket, SocketEvents } from "./socket.ts";
 import type { LinkTimes } from "./times.ts";
@@ -22,7 +22,7 @@ export type SessionNeeds = {
   needs: Needs;
   holders: Holders;
   elsewhere: Elsewhere;
-  writer: ReportWriter;
+  write: WriteReports;
   times: LinkTimes;
 };
 
@@ -37,7 +37,7 @@ export class Session {
   readonly #needs: Needs;
   readonly #holders: Holders;
   readonly #elsewhere: Elsewhere;
-  readonly #writer: ReportWriter;
+  readonly #write: WriteReports;
   readonly #times: LinkTimes;
   readonly #wire: Wire;
   readonly #over = new AbortController();
@@ -55,7 +55,7 @@ export class Session {
     this.#needs = needs;
     this.#holders = holders;
     this.#elsewhere = around.elsewhere;
-    this.#writer = around.writer;
+    this.#write = around.write;
     this.#times = times;
     this.#seenAt = needs.now();
     const finished = Promise.withResolvers<void>();
@@ -181,7 +181,7 @@ export class Session {
     const node = new LiveNode({
       needs: this.#needs,
       times: this.#times,
-      writer: this.#writer,
+      write: this.#write,
       session: this,
       admission,
       current: () => this.#holds(),

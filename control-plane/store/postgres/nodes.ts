@@ -1,5 +1,6 @@
 import type { NodeRow, Nodes } from "../store.ts";
 import { jsonOrNull, type Pool, type Sql } from "./client.ts";
+import { oneOfMany } from "./one-of-many.ts";
 import { loseUnfinished, nodeRow, nodesWithCounts, type NodeRecord } from "./node-rows.ts";
 import { sessionStore } from "./sessions.ts";
 import { storable } from "./text.ts";
@@ -38,10 +39,11 @@ export const nodeStore = (sql: Pool): Nodes => ({
       return true;
     }),
 
-  async keyHash(id) {
-    const [found] = await sql<{ keyHash: string }[]>`select key_hash from nodes where id = ${id}`;
-    return found?.keyHash;
-  },
+  keyHash: oneOfMany(async (ids) => {
+    const found = await sql<{ id: string; keyHash: string }[]>`
+      select id, key_hash from nodes where id = any(${ids})`;
+    return new Map(found.map(({ id, keyHash }) => [id, keyHash]));
+  }),
 
   ...sessionStore(sql),
 });

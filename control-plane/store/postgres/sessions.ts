@@ -4,6 +4,7 @@
 import type { NewSession, Nodes, NodeState, SessionOutcome } from "../store.ts";
 import { json, jsonOrNull, type Sql } from "./client.ts";
 import { isAlive } from "./instances.ts";
+import { oneOfMany } from "./one-of-many.ts";
 import { unfinished } from "./process-rows.ts";
 import { storable } from "./text.ts";
 
@@ -32,13 +33,13 @@ export const sessionStore = (sql: Sql): Sessions => ({
       where id = ${id} and epoch = ${epoch}`;
   },
 
-  async state(id) {
-    const [state] = await sql<NodeState[]>`
-      select name, epoch, held_by, max_processes, exists (
+  state: oneOfMany(async (ids) => {
+    const found = await sql<(NodeState & { id: string })[]>`
+      select id, name, epoch, held_by, max_processes, exists (
         select from processes where node_id = nodes.id and status = 'queued' and ${unfinished(sql)}) as queued
-      from nodes where id = ${id}`;
-    return state;
-  },
+      from nodes where id = any(${ids})`;
+    return new Map(found.map((state) => [state.id, state]));
+  }),
 
   async heldElsewhere(ids, instance) {
     const held = await sql<{ id: string }[]>`
