@@ -3,6 +3,7 @@ import { DroverError } from "#shared/errors.ts";
 import { newId } from "#shared/ids.ts";
 import { accessRoutes } from "./http/access.ts";
 import { authenticate } from "./http/auth.ts";
+import { eventsRoute } from "./http/events.ts";
 import { documentRoutes } from "./http/documents.ts";
 import { healthRoutes } from "./http/health.ts";
 import { nodeRoutes } from "./http/nodes.ts";
@@ -51,6 +52,7 @@ const allRoutes = (): Route[] => {
     ...processControlRoutes,
     processOutput,
     processEvents,
+    eventsRoute,
     ...healthRoutes,
   ];
   return [...api, ...documentRoutes(api)];

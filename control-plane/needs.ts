@@ -1,9 +1,8 @@
-import type { NodeLoad } from "#shared/api/node.ts";
 import type { StreamName } from "#shared/streams.ts";
 import type { PlainFrame, RequestFrame } from "#shared/link/frames.ts";
 import type { Launch } from "#shared/link/launch.ts";
 import type { Bus } from "./bus/bus.ts";
-import type { Store } from "./store/store.ts";
+import type { NodeSign, Store } from "./store/store.ts";
 
 /** What every action may use; the entry of a runtime builds it once. */
 export interface Needs {
@@ -26,6 +25,8 @@ export type Config = {
   version: string;
   /** Ended processes are deleted after this time. */
   retentionMs: number;
+  /** What ran on a node that has been away for this time is lost (`node_gone`). */
+  nodeGoneMs: number;
 };
 
 /** One wide event an operation: `log.info("process.started", { processId })`. */
@@ -59,6 +60,8 @@ export type RequestOutcome =
 /** One piece of a followed stream; a gap has no bytes. */
 export type OutputChunk = { from: number; to: number; bytes: Uint8Array | null };
 
+export type LiveSign = Pick<NodeSign, "load" | "lastSeenAt" | "clockSkewMs">;
+
 /** The nodes, wherever their sockets are: in this process, or at another instance that shares the database. */
 export interface NodeHub {
   /** The id of a node whose socket is in this process, by its id or name: no question to anybody. */
@@ -67,8 +70,8 @@ export interface NodeHub {
   online(nodeId: string): Promise<boolean>;
   /** Those of the nodes that have one. */
   onlineAmong(nodeIds: string[]): Promise<ReadonlySet<string>>;
-  /** What is known of a node here: its load and its last sign of life. */
-  sign(nodeId: string): { load: NodeLoad | null; lastSeenAt: Date } | undefined;
+  /** What was heard last of a node that is here. */
+  sign(nodeId: string): LiveSign | undefined;
   /** Sends a frame as a hint: what it asks for is a row too, and a holder that did not get it looks there. */
   push(nodeId: string, frame: PlainFrame): void;
   /**

@@ -206,4 +206,11 @@ CREATE INDEX "processes_of_fanout" ON "processes" USING btree ("fanout_id","id")
     hash: "5679c232121d28e136260ea3b76b6d1d78f2d24b56fc1e15043374bb56d14ae9",
     sql: `ALTER TABLE "idempotency_keys" ADD COLUMN "claimed_by" text COLLATE "C";`,
   },
+  {
+    tag: "0004_presence",
+    hash: "7fca7868fe2eb6c0c6f38568bd94f87977a44608da760bc92c4cb59f3191647f",
+    sql: `DROP INDEX "events_age";--> statement-breakpoint
+ALTER TABLE "nodes" ADD COLUMN "offline_at" timestamp (3) with time zone;--> statement-breakpoint
+CREATE INDEX "events_position" ON "events" USING btree ("transaction","id");`,
+  },
 ];

@@ -39,6 +39,8 @@ export const nodes = pgTable("nodes", {
   connectedAt: instant("connected_at"),
   disconnectedAt: instant("disconnected_at"),
   orderly: boolean("orderly").notNull().default(false),
+  /** Since when it counts as offline, which was told; null while it is online or unreachable. */
+  offlineAt: instant("offline_at"),
   lastSeenAt: instant("last_seen_at"),
   /** The node's clock less the control plane's, as measured last. */
   clockSkewMs: bigint("clock_skew_ms", { mode: "number" }),
@@ -264,7 +266,10 @@ export const fanoutNodes = pgTable(
   ],
 );
 
-/** What happened, for those who follow everything. A reader goes by `id` and only below the oldest open transaction. */
+/**
+ * What happened, for those who follow everything. A reader goes by (transaction, id) and stops below the oldest open
+ * transaction: by id alone it would pass over what a transaction that began late and commits late has numbered early.
+ */
 export const events = pgTable(
   "events",
   {
@@ -277,5 +282,5 @@ export const events = pgTable(
     nodeId: idText("node_id"),
     data: jsonb("data").$type<Record<string, unknown>>().notNull(),
   },
-  (table) => [index("events_age").on(table.at)],
+  (table) => [index("events_position").on(table.transaction, table.id)],
 );

@@ -4,6 +4,7 @@ import { DroverError } from "#shared/errors.ts";
 import { closeCodes } from "#shared/link/limits.ts";
 import type { Needs } from "../needs.ts";
 import type { NodeRow } from "../store/store.ts";
+import { recordEvent } from "./record-event.ts";
 import { findNode } from "./find-node.ts";
 
 /** Changes name, labels or the limit of processes; a name in use is `conflict`. */
@@ -17,6 +18,8 @@ export const patchNode = async (
   if (changed === "taken") throw new DroverError("conflict", "another node has this name");
   if (changed === undefined) throw new DroverError("not_found", "there is no such node");
   needs.bus.publish(`node:${node.id}`);
+  const data = { name: changed.name, changed: Object.keys(change) };
+  await recordEvent(needs, { type: "node.changed", nodeId: node.id, data });
   return changed;
 };
 
@@ -27,6 +30,7 @@ export const deleteNode = async (needs: Needs, idOrName: string): Promise<void> 
   await needs.store.nodes.delete(node.id, needs.now());
   needs.hub.disconnect(node.id, closeCodes.revoked, "the node was deleted");
   needs.bus.publish(`node:${node.id}`);
+  needs.bus.publish("events");
   for (const process of unfinished) needs.bus.publish(`process:${process.id}`);
   needs.log.info("node.deleted", { nodeId: node.id, name: node.name, unfinished: unfinished.length });
 };

@@ -35,6 +35,7 @@ export const enrollNode = async (
     throw new DroverError(code, message);
   }
   needs.bus.publish(`node:${result.node.id}`);
+  needs.bus.publish("events");
   needs.log.info("node.enrolled", {
     nodeId: result.node.id,
     name: result.node.name,

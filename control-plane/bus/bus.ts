@@ -8,7 +8,8 @@ export interface Bus {
   subscribe(topic: Topic, look: () => void): () => void;
 }
 
-export type Topic = `process:${string}` | `node:${string}` | `letters:${string}` | "instances";
+/** `events`: something was appended to the store's events. */
+export type Topic = `process:${string}` | `node:${string}` | `letters:${string}` | "instances" | "events";
 
 /** The bus of one process, whose subscribers can all be told to look: after a gap nobody knows what changed. */
 export interface LocalBus extends Bus {

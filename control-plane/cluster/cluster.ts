@@ -45,7 +45,10 @@ export function openCluster({ store, local, log, place, version }: ClusterNeeds)
   const membership: Membership = new Membership({
     ...{ instances: store.instances, notices: store.notices, bus, log },
     self: { id: self, place, version },
-    onFreed: (nodeIds) => nodeIds.forEach((nodeId) => bus.publish(`node:${nodeId}`)),
+    onFreed: (nodeIds) => {
+      for (const nodeId of nodeIds) bus.publish(`node:${nodeId}`);
+      bus.publish("events");
+    },
     onGone: (instances) => cut((instance) => instances.includes(instance)),
     onBuried: () => link?.dropAll("this control plane was taken for dead"),
   });

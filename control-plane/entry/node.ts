@@ -82,6 +82,7 @@ const configOf = async (settings: Settings, log: MaskingLog): Promise<Config> =>
     publicUrl: settings.publicUrl ?? "",
     version,
     retentionMs,
+    nodeGoneMs: settings.nodeGoneMs,
   };
 };
 

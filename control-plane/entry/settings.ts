@@ -1,5 +1,7 @@
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
+import { maxLimitMs } from "#shared/api/common.ts";
+import { parseDuration } from "#shared/duration.ts";
 
 /** A setting is wrong or missing: one line for a person, exit code 2. */
 export class SettingError extends Error {
@@ -21,6 +23,8 @@ export type Settings = {
   secretKey: Uint8Array<ArrayBuffer> | undefined;
   /** Undefined: where it listens. */
   publicUrl: string | undefined;
+  /** What ran on a node that has been away for this time is lost. */
+  nodeGoneMs: number;
   log: LogFormat;
 };
 
@@ -48,6 +52,7 @@ export const settingsFromEnv = (env: Env, flags: Flags = {}): Settings => {
     adminToken: adminToken && token(adminToken),
     secretKey: secretKey === undefined ? undefined : keyBytes(secretKey),
     publicUrl: publicUrl && webUrl(publicUrl),
+    nodeGoneMs: nodeGoneMs(given(env["DROVER_NODE_GONE_AFTER"]) ?? "7d"),
     log: logFormat(given(env["DROVER_LOG"])),
   };
 };
@@ -74,6 +79,16 @@ const webUrl = (text: string): string => {
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
     throw new SettingError("DROVER_PUBLIC_URL (--public-url) must be an http or https URL");
   return text.replace(/\/+$/, "");
+};
+
+// A node that is only just offline may be on its way back; a limit below that would lose what still runs.
+const leastNodeGoneMs = 3_600_000;
+
+const nodeGoneMs = (text: string): number => {
+  const parsed = parseDuration(text);
+  if (!parsed.ok || parsed.ms < leastNodeGoneMs || parsed.ms > maxLimitMs)
+    throw new SettingError("DROVER_NODE_GONE_AFTER must be a duration from 1h to 3650d, such as 7d");
+  return parsed.ms;
 };
 
 const token = (text: string): string => {

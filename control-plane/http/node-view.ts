@@ -21,6 +21,7 @@ export const nodeView = (needs: Needs, node: NodeRow): NodeView => {
     memBytes: facts.memBytes ?? null,
     enforces: facts.enforces ?? [],
     load: live?.load ?? node.load,
+    clockSkewMs: live?.clockSkewMs ?? node.clockSkewMs,
     running: node.running,
     queued: node.queued,
     maxProcesses: node.maxProcesses,

@@ -37,7 +37,7 @@ export async function admit(place: Place, hello: Hello): Promise<Admission | und
 async function take(place: Place, hello: Hello, from?: number): Promise<Admission | undefined> {
   const { session, needs, elsewhere, challengeMs } = place;
   const { instanceId, machineId, bootId, facts } = hello;
-  const agent = { instanceId, machineId, bootId, facts };
+  const agent = { instanceId, machineId, bootId, facts, clockSkewMs: session.clockSkewMs };
   const taken = await session.persist(() =>
     needs.store.nodes.connected(session.nodeId, {
       ...agent,

@@ -42,11 +42,15 @@ export function compare(
   };
 }
 
-/** The stop that a process alive on a node needs though its row says it never ran; undefined when it may go on. */
+/**
+ * The stop that a process alive on a node needs though its row is final: it never ran, or it was to be stopped when its node
+ * was given up. Undefined when it may go on.
+ */
 export function stopOfStranger(row: ProcessRow): { graceMs: number } | undefined {
-  const neverRan =
+  const mayNotRun =
+    (row.status === "lost" && row.stop !== null) ||
     row.status === "canceled" ||
     row.status === "expired" ||
     (row.status === "lost" && row.reason === "unconfirmed");
-  return neverRan ? { graceMs: row.stop?.graceMs ?? row.launch.graceMs } : undefined;
+  return mayNotRun ? { graceMs: row.stop?.graceMs ?? row.launch.graceMs } : undefined;
 }

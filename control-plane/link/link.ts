@@ -8,6 +8,7 @@ import { createHub } from "./hub.ts";
 import { type OwnNodes, ownNodes } from "./own-nodes.ts";
 import { reportWriter } from "./report-writer.ts";
 import { Session } from "./session.ts";
+import { Signs } from "./signs.ts";
 import type { AgentSocket, SocketEvents } from "./socket.ts";
 import { type LinkTimes, linkTimes } from "./times.ts";
 
@@ -45,6 +46,12 @@ export function openLink(
     takeReports: (reports) => needs.store.processes.takeReports(reports),
     log: needs.log,
   });
+  const signs = new Signs({
+    write: (all) => needs.store.nodes.seen(all),
+    everyMs: allTimes.seenEveryMs,
+    onFailure: (error) => needs.log.warn("nodes.signs_not_stored", { error }),
+  });
+  const around = { needs, holders, elsewhere, write, signs, times: allTimes };
   const sessions = new Set<Session>();
   let closed = false;
   return {
@@ -52,7 +59,7 @@ export function openLink(
     nodes,
     authorize: (authorization) => authorizeAgent({ nodes: needs.store.nodes, sha256Hex }, authorization),
     accept(nodeId, socket) {
-      const session = new Session(nodeId, socket, { needs, holders, elsewhere, write, times: allTimes });
+      const session = new Session(nodeId, socket, around);
       sessions.add(session);
       void session.done.then(() => sessions.delete(session));
       if (closed) session.close(closeCodes.goingAway, "the control plane is stopping");
@@ -67,7 +74,7 @@ export function openLink(
       for (const session of open) session.close(closeCodes.goingAway, "the control plane is stopping");
       const waited = new AbortController();
       await Promise.race([
-        Promise.all(open.map((session) => session.done)),
+        Promise.all(open.map((session) => session.done)).then(() => signs.close()),
         pause(allTimes.farewellMs, waited.signal),
       ]);
       waited.abort();

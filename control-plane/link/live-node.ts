@@ -1,7 +1,7 @@
 import type { NodeLoad } from "#shared/api/node.ts";
 import type { DownFrame, UpFrame } from "#shared/link/frames.ts";
 import type { Launch } from "#shared/link/launch.ts";
-import type { Needs } from "../needs.ts";
+import type { LiveSign, Needs } from "../needs.ts";
 import type { ProcessReport } from "../store/store.ts";
 import type { Admission } from "./admission.ts";
 import { Alive, type InventoryItem } from "./alive.ts";
@@ -12,6 +12,7 @@ import { reconcile } from "./reconcile.ts";
 import type { WriteReports } from "./report-writer.ts";
 import { Requests } from "./requests.ts";
 import type { Session } from "./session.ts";
+import type { Signs } from "./signs.ts";
 import type { LinkTimes } from "./times.ts";
 
 /**
@@ -24,6 +25,7 @@ export type LiveNodeNeeds = {
   write: WriteReports;
   session: Session;
   admission: Admission;
+  signs: Signs;
   current: () => boolean;
   /** The node has another name now. */
   renamed: (name: string) => void;
@@ -38,9 +40,9 @@ export class LiveNode {
   readonly requests: Requests;
   readonly follows: Follows;
   readonly #needs: Needs;
-  readonly #times: LinkTimes;
   readonly #session: Session;
   readonly #epoch: number;
+  readonly #signs: Signs;
   readonly #intake: Intake;
   readonly #renamed: (name: string) => void;
   #name: string;
@@ -51,12 +53,11 @@ export class LiveNode {
   /** Somebody found no free place, so something may be queued. */
   #refused = false;
   #load: NodeLoad | null = null;
-  #writtenAt = 0;
 
-  constructor({ needs, times, write, session, admission, current, renamed }: LiveNodeNeeds) {
+  constructor({ needs, times, write, session, admission, signs, current, renamed }: LiveNodeNeeds) {
     this.#renamed = renamed;
+    this.#signs = signs;
     this.#needs = needs;
-    this.#times = times;
     this.#session = session;
     this.#epoch = admission.epoch;
     this.#name = admission.name;
@@ -88,9 +89,10 @@ export class LiveNode {
     return this.#name;
   }
 
-  /** The load and the last sign of life. */
-  get sign(): { load: NodeLoad | null; lastSeenAt: Date } {
-    return { load: this.#load, lastSeenAt: this.#session.seenAt };
+  /** What was heard of it last. */
+  get sign(): LiveSign {
+    const { seenAt: lastSeenAt, clockSkewMs } = this.#session;
+    return { load: this.#load, lastSeenAt, clockSkewMs };
   }
 
   send(frame: DownFrame): boolean {
@@ -145,10 +147,10 @@ export class LiveNode {
     switch (frame.type) {
       case "ping":
         this.send({ type: "pong" });
-        return this.#writeSign();
+        return this.#noteSign();
       case "load":
         this.#load = frame.load;
-        return this.#writeSign();
+        return this.#noteSign();
       case "accepted":
         return this.alive.accepted(frame.id);
       case "reports":
@@ -169,6 +171,7 @@ export class LiveNode {
   async end(): Promise<void> {
     this.requests.close();
     this.follows.close();
+    this.#noteSign();
     await this.#intake.finish();
   }
 
@@ -184,11 +187,7 @@ export class LiveNode {
     await this.#session.persist(() => dispatchQueued(this.#needs, this.nodeId));
   }
 
-  #writeSign(): void {
-    const now = performance.now();
-    if (now - this.#writtenAt < this.#times.seenEveryMs && this.#writtenAt > 0) return;
-    this.#writtenAt = now;
-    const sign = { epoch: this.#epoch, load: this.#load, now: this.#session.seenAt };
-    this.#session.inBackground(this.#needs.store.nodes.seen(this.nodeId, sign));
+  #noteSign(): void {
+    this.#signs.note({ nodeId: this.nodeId, epoch: this.#epoch, ...this.sign });
   }
 }

@@ -10,6 +10,10 @@ import type { LiveNode } from "./live-node.ts";
  * After each hello the rows of the node and the inventory of the agent are made to agree, whatever was lost on the way:
  * what never arrived is sent again under its id, what is gone becomes `lost`, stops are asked for again. Queued rows
  * are not its matter (see dispatch), and a process without a row is left alone: it may belong to another database.
+ *
+ * What is gone is `agent_state_lost`, also when the machine has booted since: an agent whose folder survived a boot lists
+ * what ran before and reports it, as it ended or as `node_rebooted`. Where it does not, the folder went too, and with it
+ * whether the boot or something before it ended the process.
  */
 export type ReconcileNeeds = {
   needs: Needs;

@@ -3,12 +3,14 @@ import { pause } from "#shared/pause.ts";
 import { closeCodes } from "#shared/link/limits.ts";
 import type { Needs } from "../needs.ts";
 import { admit } from "./admission.ts";
+import { ClockSkew } from "./clock-skew.ts";
 import { parseFrame } from "./frame-text.ts";
 import type { Elsewhere } from "./elsewhere.ts";
 import type { Holders } from "./holders.ts";
 import { LiveNode } from "./live-node.ts";
 import type { WriteReports } from "./report-writer.ts";
 import { persist } from "./retry.ts";
+import type { Signs } from "./signs.ts";
 import type { AgentSocket, SocketEvents } from "./socket.ts";
 import type { LinkTimes } from "./times.ts";
 import { Wire } from "./wire.ts";
@@ -23,6 +25,7 @@ export type SessionNeeds = {
   holders: Holders;
   elsewhere: Elsewhere;
   write: WriteReports;
+  signs: Signs;
   times: LinkTimes;
 };
 
@@ -38,10 +41,14 @@ export class Session {
   readonly #holders: Holders;
   readonly #elsewhere: Elsewhere;
   readonly #write: WriteReports;
+  readonly #signs: Signs;
   readonly #times: LinkTimes;
   readonly #wire: Wire;
   readonly #over = new AbortController();
   readonly #finished: () => void;
+  readonly #skew = new ClockSkew((clockSkewMs) =>
+    this.#needs.log.warn("node.clock_skewed", { nodeId: this.nodeId, clockSkewMs }),
+  );
   readonly #helloTimer: ReturnType<typeof setTimeout>;
   #state: State = { phase: "hello" };
   #instanceId = "";
@@ -56,6 +63,7 @@ export class Session {
     this.#holders = holders;
     this.#elsewhere = around.elsewhere;
     this.#write = around.write;
+    this.#signs = around.signs;
     this.#times = times;
     this.#seenAt = needs.now();
     const finished = Promise.withResolvers<void>();
@@ -77,6 +85,10 @@ export class Session {
 
   get seenAt(): Date {
     return this.#seenAt;
+  }
+
+  get clockSkewMs(): number | null {
+    return this.#skew.ms;
   }
 
   get signal(): AbortSignal {
@@ -124,6 +136,7 @@ export class Session {
     const parsed = parseFrame(text);
     if ("refusal" in parsed) return this.close(parsed.refusal.code, parsed.refusal.reason);
     this.#heard();
+    if ("wallAt" in parsed.frame) this.#skew.measure(parsed.frame.wallAt, this.#seenAt);
     this.#takeFrame(parsed.frame);
   }
 
@@ -157,6 +170,7 @@ export class Session {
     const unsubscribe = bus.subscribe(`node:${this.nodeId}`, () => this.inBackground(this.#refresh(node)));
     this.signal.addEventListener("abort", unsubscribe);
     bus.publish(`node:${this.nodeId}`);
+    bus.publish("events");
     log.info("node.connected", {
       nodeId: this.nodeId,
       version: hello.version,
@@ -184,6 +198,7 @@ export class Session {
       write: this.#write,
       session: this,
       admission,
+      signs: this.#signs,
       current: () => this.#holds(),
       renamed: (name) => this.#holders.name(nodeId, name),
     });
@@ -230,6 +245,7 @@ export class Session {
       await nodes.disconnected(this.nodeId, end);
     });
     this.#needs.bus.publish(`node:${this.nodeId}`);
+    this.#needs.bus.publish("events");
   }
 
   #persistUntil<T>(signal: AbortSignal, work: () => Promise<T>): Promise<{ value: T } | undefined> {

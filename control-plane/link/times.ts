@@ -10,7 +10,7 @@ export const linkTimes = {
   challengeMs: 2000,
   /** A socket that does not finish the closing handshake is dropped after this. */
   closingMs: 2000,
-  /** The last sign of life is written down this often at most. */
+  /** Signs of life are written down this often, those of all nodes together. */
   seenEveryMs: 30_000,
   /** The first and the longest pause before a database call is tried again. */
   retryMs: { first: 100, longest: 5000 },

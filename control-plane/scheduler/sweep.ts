@@ -1,6 +1,7 @@
 import { confirmWithinMs } from "#shared/link/limits.ts";
 import type { Needs } from "../needs.ts";
 
+const eventsMs = 7 * 24 * 3_600_000;
 const idempotencyMs = 24 * 3_600_000;
 const pruneBatch = 1000;
 /** Batches of one sweep: a long backlog is spread over several, so that no sweep holds up the next tick for long. */
@@ -15,7 +16,7 @@ export async function expireQueued(needs: Needs): Promise<void> {
   if (expired.length > 0) log.info("process.expired", { processIds: expired });
 }
 
-/** Forgets ended processes past their retention and idempotency keys past their day. */
+/** Forgets ended processes past their retention, events past their week and idempotency keys past their day. */
 export async function prune(needs: Needs): Promise<void> {
   const { store, config, log } = needs;
   const at = needs.now().getTime();
@@ -26,5 +27,6 @@ export async function prune(needs: Needs): Promise<void> {
     if (pruned < pruneBatch) break;
   }
   const keys = await store.idempotency.prune(new Date(at - idempotencyMs));
-  if (processes + keys > 0) log.info("records.pruned", { processes, keys });
+  const events = await store.events.prune(new Date(at - eventsMs));
+  if (processes + keys + events > 0) log.info("records.pruned", { processes, keys, events });
 }

@@ -1,4 +1,5 @@
 import type { Needs } from "../needs.ts";
+import { loseOnGone, settleOffline } from "./away.ts";
 import { fenceUnconfirmed } from "./fence.ts";
 import { expireQueued, prune } from "./sweep.ts";
 
@@ -20,6 +21,8 @@ export async function tick(needs: Needs, state: TickState): Promise<TickState> {
   const now = needs.now().getTime();
   if (now - state.since.getTime() >= settleMs) await fenceUnconfirmed(needs);
   if (!(await needs.store.leases.take("sweeps", needs.instance, sweepLeaseMs))) return state;
+  await settleOffline(needs);
+  await loseOnGone(needs);
   await expireQueued(needs);
   if (state.prunedAt !== null && now - state.prunedAt.getTime() < pruneEveryMs) return state;
   await prune(needs);

@@ -3,6 +3,9 @@ import type { StreamName } from "#shared/streams.ts";
 import type { EndReason, ProcessStatus } from "#shared/process-state.ts";
 import type { Launch } from "#shared/link/launch.ts";
 import type { Instances, Leases, Letters, Notices } from "./cluster.ts";
+import type { Events } from "./events.ts";
+
+export type { EventPosition, EventRow, NewEvent } from "./events.ts";
 
 /**
  * What Drover remembers, as nouns with verbs. Everything here is one transaction each; a method that returns
@@ -14,6 +17,7 @@ export interface Store {
   joinTokens: JoinTokens;
   processes: Processes;
   idempotency: Idempotency;
+  events: Events;
   instances: Instances;
   leases: Leases;
   letters: Letters;
@@ -42,11 +46,24 @@ export type NodeRow = {
   /** When the last session ended (unclean) or said goodbye (`orderly`). */
   disconnectedAt: Date | null;
   orderly: boolean;
+  /** Since when it counts as offline, which was told; null while it is online or unreachable. */
+  offlineAt: Date | null;
   lastSeenAt: Date | null;
+  /** The node's clock less the control plane's, as measured last; for people, no time is ever made of it. */
+  clockSkewMs: number | null;
   createdAt: Date;
   /** Processes alive there (starting, running, stopping, or ended with survivors) and waiting ones. */
   running: number;
   queued: number;
+};
+
+/** What the session of an epoch last heard of its node. */
+export type NodeSign = {
+  nodeId: string;
+  epoch: number;
+  lastSeenAt: Date;
+  load: NodeLoad | null;
+  clockSkewMs: number | null;
 };
 
 export type ListNodes = { limit: number; after?: string | undefined };
@@ -72,12 +89,20 @@ export interface Nodes {
   /**
    * A new session takes the node: the epoch is raised, the facts of the hello are stored, maxProcesses too. Only from nobody, a
    * dead instance, this one, an earlier socket of the same agent, or the session of the epoch `from`; else it is `held`.
+   * Told of as `node.online`, if it was away.
    */
   connected(id: string, hello: NewSession): Promise<SessionOutcome>;
-  /** The session of this epoch ended; an older epoch changes nothing. */
+  /** The session of this epoch ended, told of as `node.unreachable` (orderly: `node.offline`); an older epoch changes nothing. */
   disconnected(id: string, end: { epoch: number; orderly: boolean; now: Date }): Promise<void>;
-  /** Load and last sign of life of the session of this epoch. */
-  seen(id: string, sign: { epoch: number; load: NodeLoad | null; now: Date }): Promise<void>;
+  /** Signs of many nodes in one statement; one of an older epoch changes nothing, a load or skew that is null leaves what was. */
+  seen(signs: NodeSign[]): Promise<void>;
+  /** Nodes that went without goodbye before this time count as offline now, which is told of once; returns their ids. */
+  settleOffline(times: { before: Date; now: Date }): Promise<string[]>;
+  /**
+   * What was handed to nodes that went before this time and has not ended becomes lost/node_gone, at most `limit`; returns
+   * its ids. A stop that was asked for stays, for the node that comes back.
+   */
+  loseOnGone(gone: { before: Date; now: Date; limit: number }): Promise<string[]>;
   /** What the session that holds a node has to know of its row. */
   state(id: string): Promise<NodeState | undefined>;
   /** Of these nodes, those whose socket another instance than `instance` has. */
@@ -92,6 +117,7 @@ export type NewSession = {
   machineId: string;
   bootId: string;
   facts: NodeFacts;
+  clockSkewMs: number | null;
   now: Date;
 };
 

@@ -165,7 +165,8 @@ export class Link {
 
   async #sendLoad(socket: AgentSocket): Promise<void> {
     try {
-      socket.send({ type: "load", load: await this.#needs.load() });
+      const load = await this.#needs.load();
+      socket.send({ type: "load", load, wallAt: Date.now() });
     } catch (error) {
       this.#needs.log.warn("load.failed", { error: reasonOf(error) });
     }

@@ -24,5 +24,6 @@ export function helloOf(greeting: Greeting, items: InventoryItem[]): Hello {
     items.length <= maxInventory
       ? items
       : [...items].sort((a, b) => Number(isFinal(a.status)) - Number(isFinal(b.status)));
-  return { type: "hello", protocol: protocolVersion, ...greeting, inventory: ordered.slice(0, maxInventory) };
+  const inventory = ordered.slice(0, maxInventory);
+  return { type: "hello", protocol: protocolVersion, ...greeting, wallAt: Date.now(), inventory };
 }

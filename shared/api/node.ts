@@ -34,6 +34,8 @@ export const nodeView = z.object({
   memBytes: z.number().nullable(),
   enforces: z.array(z.string()),
   load: nodeLoad.nullable(),
+  /** The node's clock less the control plane's, as measured last; null where the agent does not say. */
+  clockSkewMs: z.int().nullable(),
   running: z.int(),
   queued: z.int(),
   maxProcesses: z.int(),

@@ -20,6 +20,9 @@ const id = z.string().min(1).max(64);
 const rid = z.string().min(1).max(64);
 const stream = z.enum(streamNames);
 
+/** The agent's wall clock as it sends, in ms since 1970: only compared with the receiver's, never taken for a time. */
+const wallAt = z.int().optional();
+
 /** One process the agent knows to be alive, or ended and not yet acknowledged. */
 export const inventoryItem = z.object({ id, status: z.enum(processStatuses), revision: z.number() });
 
@@ -32,13 +35,14 @@ export const hello = z.object({
   machineId: z.string(),
   bootId: z.string(),
   facts: nodeFacts,
+  wallAt,
   inventory: z.array(inventoryItem),
 });
 export type Hello = z.infer<typeof hello>;
 
 const goodbye = z.object({ type: z.literal("goodbye") });
 const ping = z.object({ type: z.literal("ping") });
-const load = z.object({ type: z.literal("load"), load: nodeLoad });
+const load = z.object({ type: z.literal("load"), load: nodeLoad, wallAt });
 /** The start is written down on the node: it will run, or a report says why not. */
 const accepted = z.object({ type: z.literal("accepted"), id });
 const reports = z.object({ type: z.literal("reports"), reports: z.array(report).max(1000) });

@@ -19,6 +19,7 @@ const hello = {
   machineId: "m1",
   bootId: "b1",
   facts: { os: "linux", maxProcesses: 8 },
+  clockSkewMs: -3,
   instance: "inst_of_nobody",
   now: after(100),
 };
@@ -116,17 +117,14 @@ export function nodesContract(store: OpenStore): void {
       const second = { ...hello, instanceId: "i2", facts: {}, now: after(200) };
       expect(await nodes().connected(id, second)).toMatchObject({ outcome: "connected", epoch: 2 });
       await nodes().disconnected(id, { epoch: 1, orderly: true, now: after(300) });
-      await nodes().seen(id, { epoch: 1, load: null, now: after(999) });
+      await nodes().seen([{ nodeId: id, epoch: 1, load: null, lastSeenAt: after(999), clockSkewMs: 1 }]);
       expect(await nodes().find(id)).toMatchObject({
         connectedAt: after(200),
         lastSeenAt: after(200),
+        clockSkewMs: -3,
         maxProcesses: 8,
         orderly: false,
       });
-      const load = { cpu: 0.5, memUsedBytes: 1, diskFreeBytes: 2 ** 45 };
-      await nodes().seen(id, { epoch: 2, load, now: after(300) });
-      await nodes().seen(id, { epoch: 2, load: null, now: after(400) });
-      expect(await nodes().find(id)).toMatchObject({ load, lastSeenAt: after(400) });
       await nodes().disconnected(id, { epoch: 2, orderly: true, now: after(500) });
       expect(await nodes().find(id)).toMatchObject({
         connectedAt: null,

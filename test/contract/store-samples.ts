@@ -1,6 +1,9 @@
+import { vi } from "vitest";
 import { newId } from "#shared/ids.ts";
 import type { Launch } from "#shared/link/launch.ts";
 import type {
+  EventPosition,
+  EventRow,
   JoinTokenRow,
   NewProcess,
   NewSession,
@@ -127,6 +130,32 @@ export async function enrolledNode(store: Store, change: Partial<EnrollInput> = 
   return result.node;
 }
 
+/** Where what comes begins, once no open transaction draws what has happened into it. */
+export async function eventsBegin(store: Store): Promise<EventPosition> {
+  return vi.waitFor(
+    async () => {
+      const position = await store.events.newest();
+      const page = await store.events.after(position, 1);
+      if (page === "expired" || page.heldBack || page.events.length > 0)
+        throw new Error("not yet behind all");
+      return position;
+    },
+    { interval: 5, timeout: 10_000 },
+  );
+}
+
+/** What comes behind a position, once no transaction holds it back; those of other tests on this server may. */
+export async function settledEvents(store: Store, position: EventPosition, limit = 100): Promise<EventRow[]> {
+  return vi.waitFor(
+    async () => {
+      const page = await store.events.after(position, limit);
+      if (page === "expired" || page.heldBack) throw new Error(page === "expired" ? page : "held back");
+      return page.events;
+    },
+    { interval: 5, timeout: 10_000 },
+  );
+}
+
 /** The row, which a test knows to be there. */
 export async function processOf(store: Store, id: string): Promise<ProcessRow> {
   const row = await store.processes.get(id);
@@ -147,5 +176,6 @@ export const newSession: NewSession = {
   machineId: "m",
   bootId: "b",
   facts: {},
+  clockSkewMs: null,
   now: noon,
 };

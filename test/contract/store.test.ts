@@ -2,9 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openPostgresStore } from "../../control-plane/store/postgres/open.ts";
 import type { Store } from "../../control-plane/store/store.ts";
 import { testDatabase, type TestDatabase } from "../support/postgres.ts";
+import { eventsContract } from "./store-events.ts";
 import { idempotencyContract } from "./store-idempotency.ts";
 import { instancesContract } from "./store-instances.ts";
 import { nodesContract } from "./store-nodes.ts";
+import { presenceContract } from "./store-presence.ts";
 import { reportsContract } from "./store-reports.ts";
 import { startsContract } from "./store-starts.ts";
 
@@ -29,6 +31,11 @@ describe("the Postgres store", () => {
   startsContract(() => store);
   reportsContract(() => store);
   nodesContract(() => store);
+  presenceContract(() => store);
+  eventsContract(
+    () => store,
+    () => database.url,
+  );
   idempotencyContract(() => store);
   instancesContract(
     () => store,

@@ -5,6 +5,7 @@
 import type { EnrollOutcome, JoinTokens } from "../store.ts";
 import type { joinTokens } from "../../../drizzle/schema.ts";
 import { json, type Sql } from "./client.ts";
+import { appendEvents } from "./events.ts";
 import { loseUnfinished, nodeRow, nodesWithCounts, type NodeRecord } from "./node-rows.ts";
 import { findNode } from "./nodes.ts";
 
@@ -25,6 +26,8 @@ export async function enroll(sql: Sql, input: EnrollInput): Promise<EnrollOutcom
   await sql`update join_tokens set uses = uses + 1 where id = ${token.id}`;
   const node = await findNode(sql, placed.id);
   if (!node) throw new Error(`The node ${placed.id} vanished while it was enrolled.`);
+  const data = { name: node.name, replaced: placed.replaced };
+  await appendEvents(sql, [{ at: input.now, type: "node.enrolled", nodeId: node.id, data }]);
   return { outcome: "enrolled", node, ...(placed.replaced ? { replacedNodeId: placed.id } : {}) };
 }
 

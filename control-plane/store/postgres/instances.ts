@@ -1,5 +1,6 @@
 import type { Instances } from "../cluster.ts";
 import type { Pool, Sql } from "./client.ts";
+import { eventOfEach } from "./events.ts";
 
 /** An instance that did not say for this long that it lives is dead. */
 const deadAfterMs = 15_000;
@@ -48,8 +49,16 @@ export const instanceStore = (sql: Pool): Instances => ({
 /** Nodes whose holder is no instance any more are held by nobody; they were seen last when the database says so. */
 async function freeNodes(sql: Sql): Promise<string[]> {
   const freed = await sql<{ id: string }[]>`
-    update nodes set held_by = null, connected_at = null, disconnected_at = now(), orderly = false
-    where held_by is not null and not exists (select from instances where instances.id = held_by)
-    returning id`;
+    with held as (
+      select id from nodes
+      where held_by is not null and not exists (select from instances where instances.id = held_by)
+      order by id for update
+    ), freed as (
+      update nodes set held_by = null, connected_at = null, disconnected_at = now(), orderly = false
+      from held where nodes.id = held.id
+      returning nodes.id, name
+    ), told as (
+      ${eventOfEach(sql, { from: "freed", type: "node.unreachable", at: sql`now()` })}
+    ) select id from freed`;
   return freed.map((row) => row.id);
 }

@@ -1,7 +1,9 @@
 import type { NodeRow, Nodes } from "../store.ts";
 import { jsonOrNull, type Pool, type Sql } from "./client.ts";
 import { oneOfMany } from "./one-of-many.ts";
+import { appendEvents } from "./events.ts";
 import { loseUnfinished, nodeRow, nodesWithCounts, type NodeRecord } from "./node-rows.ts";
+import { presenceStore } from "./presence.ts";
 import { sessionStore } from "./sessions.ts";
 import { storable } from "./text.ts";
 
@@ -33,8 +35,12 @@ export const nodeStore = (sql: Pool): Nodes => ({
 
   delete: (id, now) =>
     sql.begin(async (transaction) => {
-      const deleted = await transaction`delete from nodes where id = ${id} returning id`;
-      if (deleted.length === 0) return false;
+      const [locked] = await transaction<
+        { name: string }[]
+      >`select name from nodes where id = ${id} for update`;
+      if (!locked) return false;
+      await transaction`delete from nodes where id = ${id}`;
+      await appendEvents(transaction, [{ at: now, type: "node.deleted", nodeId: id, data: locked }]);
       await loseUnfinished(transaction, { nodeId: id, reason: "node_deleted", now });
       return true;
     }),
@@ -46,6 +52,7 @@ export const nodeStore = (sql: Pool): Nodes => ({
   }),
 
   ...sessionStore(sql),
+  ...presenceStore(sql),
 });
 
 /** By id or by name, with its counts. */

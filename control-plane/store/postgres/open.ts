@@ -1,6 +1,7 @@
 import type { Store } from "../store.ts";
 import { migrationsPending } from "../migrate.ts";
 import { openClient, type DatabaseOptions, type Pool } from "./client.ts";
+import { eventStore } from "./events.ts";
 import { idempotencyStore } from "./idempotency.ts";
 import { instanceStore } from "./instances.ts";
 import { joinTokenStore } from "./join-tokens.ts";
@@ -21,6 +22,7 @@ export function openPostgresStore(options: DatabaseOptions): Store {
     joinTokens: withUnavailable(joinTokenStore(sql)),
     processes: withUnavailable(processStore(sql)),
     idempotency: withUnavailable(idempotencyStore(sql)),
+    events: withUnavailable(eventStore(sql)),
     instances: withUnavailable(instanceStore(sql)),
     leases: withUnavailable(leaseStore(sql)),
     letters: withUnavailable(letterStore(sql)),

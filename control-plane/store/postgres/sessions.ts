@@ -2,13 +2,14 @@
 // one writes nothing any more.
 
 import type { NewSession, Nodes, NodeState, SessionOutcome } from "../store.ts";
-import { json, jsonOrNull, type Sql } from "./client.ts";
+import { json, type Sql } from "./client.ts";
+import { eventOfEach } from "./events.ts";
 import { isAlive } from "./instances.ts";
 import { oneOfMany } from "./one-of-many.ts";
 import { unfinished } from "./process-rows.ts";
 import { storable } from "./text.ts";
 
-type Sessions = Pick<Nodes, "connected" | "disconnected" | "seen" | "heldElsewhere" | "state">;
+type Sessions = Pick<Nodes, "connected" | "disconnected" | "heldElsewhere" | "state">;
 type Held = { epoch: number; heldBy: string | null };
 
 export const sessionStore = (sql: Sql): Sessions => ({
@@ -22,15 +23,17 @@ export const sessionStore = (sql: Sql): Sessions => ({
   },
 
   async disconnected(id, { epoch, orderly, now }) {
+    const type = orderly ? "node.offline" : "node.unreachable";
     await sql`
-      update nodes set held_by = null, connected_at = null, disconnected_at = ${now}, orderly = ${orderly}
-      where id = ${id} and epoch = ${epoch} and connected_at is not null`;
-  },
-
-  async seen(id, { epoch, load, now }) {
-    await sql`
-      update nodes set last_seen_at = ${now}, load = coalesce(${jsonOrNull(sql, load)}, load)
-      where id = ${id} and epoch = ${epoch}`;
+      with held as (
+        select id from nodes where id = ${id} and epoch = ${epoch} and connected_at is not null for update
+      ), ended as (
+        update nodes set
+          held_by = null, connected_at = null, disconnected_at = ${now}, orderly = ${orderly},
+          offline_at = ${orderly ? now : null}
+        from held where nodes.id = held.id
+        returning nodes.id, name
+      ) ${eventOfEach(sql, { from: "ended", type, at: now })}`;
   },
 
   state: oneOfMany(async (ids) => {
@@ -51,19 +54,27 @@ export const sessionStore = (sql: Sql): Sessions => ({
 type Taken = Omit<Extract<SessionOutcome, { outcome: "connected" }>, "outcome">;
 
 async function take(sql: Sql, id: string, hello: NewSession): Promise<Taken | undefined> {
-  const { instance, from, facts, now } = hello;
+  const { instance, from, facts, clockSkewMs, now } = hello;
   const { instanceId, machineId, bootId } = storable(hello);
   const [session] = await sql<Taken[]>`
-    with former as (select machine_id from nodes where id = ${id})
-    update nodes set
-      epoch = epoch + 1, instance_id = ${instanceId}, machine_id = ${machineId}, boot_id = ${bootId},
-      facts = ${json(sql, facts)}, max_processes = coalesce(${facts.maxProcesses ?? null}, max_processes),
-      held_by = ${instance}, connected_at = ${now}, last_seen_at = ${now}, orderly = false
-    from former
-    where id = ${id} and (
-      held_by is null or held_by = ${instance} or instance_id = ${instanceId} or epoch = ${from ?? -1}
-      or not ${isAlive(sql, sql`held_by`)})
-    returning epoch, name, max_processes, nullif(former.machine_id, ${machineId}) as former_machine_id,
-      exists (select from processes where node_id = nodes.id and ${unfinished(sql)}) as unfinished`;
+    with former as (
+      select id, machine_id, connected_at is null as was_away from nodes
+      where id = ${id} and (
+        held_by is null or held_by = ${instance} or instance_id = ${instanceId} or epoch = ${from ?? -1}
+        or not ${isAlive(sql, sql`held_by`)})
+      for update
+    ), session as (
+      update nodes set
+        epoch = epoch + 1, instance_id = ${instanceId}, machine_id = ${machineId}, boot_id = ${bootId},
+        facts = ${json(sql, facts)}, max_processes = coalesce(${facts.maxProcesses ?? null}, max_processes),
+        clock_skew_ms = ${clockSkewMs}, held_by = ${instance}, connected_at = ${now}, last_seen_at = ${now},
+        orderly = false, offline_at = null
+      from former where nodes.id = former.id
+      returning nodes.id, epoch, name, max_processes, was_away,
+        nullif(former.machine_id, ${machineId}) as former_machine_id,
+        exists (select from processes where node_id = nodes.id and ${unfinished(sql)}) as unfinished
+    ), told as (
+      ${eventOfEach(sql, { from: "session", type: "node.online", at: now, where: sql`was_away` })}
+    ) select epoch, name, max_processes, former_machine_id, unfinished from session`;
   return session;
 }

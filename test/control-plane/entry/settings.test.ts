@@ -10,6 +10,7 @@ describe("the settings of a control plane", () => {
       port: 4600,
       dataDir: "/data",
       log: "json",
+      nodeGoneMs: 7 * 86_400_000,
       ...{ databaseUrl: undefined, adminToken: undefined, secretKey: undefined, publicUrl: undefined },
     });
   });
@@ -18,11 +19,13 @@ describe("the settings of a control plane", () => {
     const env = {
       ...{ DROVER_HOST: "0.0.0.0", DROVER_PORT: "1", DATABASE_URL: "postgres://db/a", DROVER_DATA_DIR: "/a" },
       ...{ DROVER_ADMIN_TOKEN: "token", DROVER_SECRET_KEY: key, DROVER_PUBLIC_URL: "https://drover.test/" },
+      DROVER_NODE_GONE_AFTER: "12h",
     };
     const flags = { host: "::1", port: "0", databaseUrl: "postgresql://db/b", dataDir: "/b" };
     expect(settingsFromEnv(env, flags)).toMatchObject({
       ...{ host: "::1", port: 0, databaseUrl: "postgresql://db/b", dataDir: "/b" },
       ...{ adminToken: "token", secretKey: new Uint8Array(32).fill(7), publicUrl: "https://drover.test" },
+      nodeGoneMs: 43_200_000,
     });
     expect(settingsFromEnv({ DROVER_PORT: "", DATABASE_URL: "" })).toMatchObject({
       port: 4600,
@@ -41,6 +44,9 @@ describe("the settings of a control plane", () => {
     ["DROVER_PUBLIC_URL", "drover.test"],
     ["DROVER_ADMIN_TOKEN", "two words"],
     ["DROVER_LOG", "loud"],
+    ["DROVER_NODE_GONE_AFTER", "7"],
+    ["DROVER_NODE_GONE_AFTER", "5m"],
+    ["DROVER_NODE_GONE_AFTER", "4000d"],
   ])("%s=%s is one line that names it and does not repeat it", (name, value) => {
     const thrown = () => settingsFromEnv({ [name]: value });
     expect(thrown).toThrow(
