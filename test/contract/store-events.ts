@@ -95,11 +95,29 @@ export function eventsContract(store: OpenStore, url: () => string): void {
       const begin = await eventsBegin(store());
       const holder = await openTransaction((sql) => sql`select 1 from nodes where id = ${id} for update`);
       const connecting = store().nodes.connected(id, hello);
-      await expect.poll(waiting, { interval: 5 }).toBe(1);
+      await expect.poll(() => waiting("was_away"), { interval: 5 }).toBe(1);
       await events().append([event(1, { nodeId: id, data: { name } })]);
       await holder.commit();
       await connecting;
       expect((await page(begin)).map(({ type }) => type)).toEqual(["node.changed", "node.online"]);
+    });
+
+    it("tell once that a node is offline, also when several look while its row is held", async () => {
+      const { id } = await enrolledNode(store());
+      const epoch = (await store().nodes.connected(id, hello)) ?? 0;
+      await store().nodes.disconnected(id, { epoch, orderly: false, now: after(200) });
+      const begin = await eventsBegin(store());
+      const holder = await openTransaction((sql) => sql`select 1 from nodes where id = ${id} for update`);
+      const look = () => store().nodes.settleOffline({ before: after(300), now: after(400) });
+      const looks = [look(), look()];
+      // Each of them is through, or waits for the row.
+      const through = { count: 0 };
+      for (const each of looks) void each.then(() => (through.count += 1));
+      await expect.poll(async () => through.count + (await waiting("gone as")), { interval: 5 }).toBe(2);
+      await holder.commit();
+      await Promise.all([...looks, look()]);
+      const told = (await page(begin)).filter(({ nodeId, type }) => nodeId === id && type === "node.offline");
+      expect(told).toHaveLength(1);
     });
 
     it("begin with what comes: a position of now is behind all that happened and not ahead", async () => {
@@ -143,10 +161,11 @@ export function eventsContract(store: OpenStore, url: () => string): void {
     });
   });
 
-  const waiting = async (): Promise<number> =>
+  /** Statements with this text that wait for a lock. */
+  const waiting = async (text: string): Promise<number> =>
     (
       await raw`
         select 1 from pg_stat_activity
-        where datname = current_database() and wait_event_type = 'Lock' and query like '%was_away%'`
+        where datname = current_database() and wait_event_type = 'Lock' and query like ${`%${text}%`}`
     ).count;
 }
