@@ -149,8 +149,7 @@ export class LiveNode {
         this.send({ type: "pong" });
         return this.#noteSign();
       case "load":
-        this.#load = frame.load;
-        return this.#noteSign();
+        return this.#takeLoad(frame.load);
       case "accepted":
         return this.alive.accepted(frame.id);
       case "reports":
@@ -187,7 +186,13 @@ export class LiveNode {
     await this.#session.persist(() => dispatchQueued(this.#needs, this.nodeId));
   }
 
-  #noteSign(): void {
-    this.#signs.note({ nodeId: this.nodeId, epoch: this.#epoch, ...this.sign });
+  #takeLoad(load: NodeLoad): void {
+    const isFirst = this.#load === null;
+    this.#load = load;
+    this.#noteSign(isFirst);
+  }
+
+  #noteSign(soon = false): void {
+    this.#signs.note({ nodeId: this.nodeId, epoch: this.#epoch, ...this.sign }, { soon });
   }
 }

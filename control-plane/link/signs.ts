@@ -12,26 +12,37 @@ export type SignsNeeds = {
 };
 
 const maxRows = 1000;
+const soonMs = 1000;
 
 export class Signs {
   readonly #needs: SignsNeeds;
   readonly #book = new Map<string, NodeSign>();
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #isSoon = false;
   #closed = false;
 
   constructor(needs: SignsNeeds) {
     this.#needs = needs;
   }
 
-  note(sign: NodeSign): void {
+  /** `soon`: other control planes know nothing of this node yet. */
+  note(sign: NodeSign, { soon = false } = {}): void {
     this.#book.set(sign.nodeId, sign);
-    if (!this.#closed) this.#timer ??= setTimeout(() => void this.#flush(), this.#needs.everyMs);
+    this.#plan(soon);
   }
 
   /** Writes down what there is, trying once. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#flush();
+  }
+
+  #plan(soon: boolean): void {
+    if (this.#closed || (this.#timer !== undefined && (this.#isSoon || !soon))) return;
+    clearTimeout(this.#timer);
+    this.#isSoon = soon;
+    const { everyMs } = this.#needs;
+    this.#timer = setTimeout(() => void this.#flush(), soon ? Math.min(soonMs, everyMs) : everyMs);
   }
 
   async #flush(): Promise<void> {

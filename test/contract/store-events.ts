@@ -104,8 +104,8 @@ export function eventsContract(store: OpenStore, url: () => string): void {
 
     it("tell once that a node is offline, also when several look while its row is held", async () => {
       const { id } = await enrolledNode(store());
-      const epoch = (await store().nodes.connected(id, hello)) ?? 0;
-      await store().nodes.disconnected(id, { epoch, orderly: false, now: after(200) });
+      await store().nodes.connected(id, hello);
+      await store().nodes.disconnected(id, { epoch: 1, orderly: false, now: after(200) });
       const begin = await eventsBegin(store());
       const holder = await openTransaction((sql) => sql`select 1 from nodes where id = ${id} for update`);
       const look = () => store().nodes.settleOffline({ before: after(300), now: after(400) });
@@ -135,12 +135,13 @@ export function eventsContract(store: OpenStore, url: () => string): void {
 
     it("are forgotten past their time, and a reader who missed one is told so", async () => {
       const fresh = after(86_400_000);
+      await raw`delete from events`;
       const before = await eventsBegin(store());
       await events().append([event(1), event(2)]);
       const [first, second] = (await page(before)).map(({ position }) => position);
       if (first === undefined || second === undefined) throw new Error("no events");
       await events().append([event(3, { at: fresh })]);
-      expect(await events().prune(fresh)).toBeGreaterThanOrEqual(2);
+      expect(await events().prune(fresh)).toBe(2);
       expect(await events().prune(fresh)).toBe(0);
       expect(await events().after(before, 1)).toBe("expired");
       expect(await events().after(first, 1)).toBe("expired");

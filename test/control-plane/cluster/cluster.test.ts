@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { chunkBytes, windowBytes } from "#shared/link/limits.ts";
 import { toBase64 } from "#shared/base64.ts";
+import { followEvents } from "../../../control-plane/actions/follow-events.ts";
 import { startProcess } from "../../../control-plane/actions/start-process.ts";
 import { stopProcess } from "../../../control-plane/actions/stop-process.ts";
 import { nodeStatus } from "../../../control-plane/actions/node-presence.ts";
 import { startProcessBody } from "#shared/api/process.ts";
+import { eventsBegin } from "../../contract/store-samples.ts";
 import type { FarEnd } from "../link/far-end.ts";
 import { exited } from "../link/far-end.ts";
 import { openRigs } from "../link/rig.ts";
@@ -158,6 +160,24 @@ describe("two control planes on one database", () => {
     expect(await far.closed).toMatchObject({ code: 1001 });
     await rigs.b.online(id);
     expect(await rigs.a.hub.online(id)).toBe(true);
+  });
+
+  it("who follows everything at B hears at once of a node that comes and goes at A, each time once", async () => {
+    const { id } = await rigs.a.node();
+    const leaving = new AbortController();
+    const from = await eventsBegin(rigs.b.store);
+    const events = followEvents(rigs.b.needs, from, leaving.signal);
+    const next = async (): Promise<string> => {
+      for (;;) {
+        const { value } = await events.next();
+        if (value === undefined || value.nodeId === id) return value?.type ?? "nothing";
+      }
+    };
+    const far = await rigs.a.online(id);
+    expect(await next()).toBe("node.online");
+    far.say({ type: "goodbye" });
+    expect(await next()).toBe("node.offline");
+    leaving.abort();
   });
 
   it("the same agent's new socket at B takes the node from A, whose old session writes nothing more", async () => {

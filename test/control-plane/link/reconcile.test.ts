@@ -62,6 +62,13 @@ describe("after a hello", () => {
     expect(await rig.store.processes.get(there.id)).toMatchObject({ status: "running" });
   });
 
+  it("what an agent no longer knows after a boot of its machine is lost with the agent's folder, not by the boot", async () => {
+    const node = await rig.node();
+    const row = await ranBefore(node.id);
+    await rig.online(node.id, { bootId: "another boot" });
+    expect(await rig.until(row.id, statusIs("lost"))).toMatchObject({ reason: "agent_state_lost" });
+  });
+
   it("a process that ended while the agent was away takes its ending from the report", async () => {
     const node = await rig.node();
     const row = await ranBefore(node.id);

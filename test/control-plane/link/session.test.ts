@@ -5,7 +5,7 @@ import { openRig, type Rig } from "./rig.ts";
 describe("a session", () => {
   let rig: Rig;
   beforeAll(async () => {
-    rig = await openRig();
+    rig = await openRig({ seenEveryMs: 20 });
   });
   afterAll(() => rig.close());
 

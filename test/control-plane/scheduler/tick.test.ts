@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { findNode } from "../../../control-plane/actions/find-node.ts";
+import { nodeStatus } from "../../../control-plane/actions/node-presence.ts";
 import { tick } from "../../../control-plane/scheduler/tick.ts";
 import { startTicker } from "../../../control-plane/scheduler/ticker.ts";
+import { eventsBegin, settledEvents } from "../../contract/store-samples.ts";
 import { exited } from "../link/far-end.ts";
 import { openRig, type Rig } from "../link/rig.ts";
 
@@ -86,6 +89,51 @@ describe("a tick", () => {
     expect(await row(may.id)).toMatchObject({ status: "queued" });
     await tickAfter(41 * second);
     expect(await row(may.id)).toMatchObject({ status: "expired", reason: "queue_ttl" });
+  });
+
+  it("lets a node that went without goodbye be offline after 3 min, tells so once, and wakes who looks at it", async () => {
+    const node = await rig.node();
+    const agent = await rig.online(node.id);
+    const begin = await eventsBegin(rig.store);
+    agent.cut();
+    await expect.poll(async () => (await rig.store.nodes.find(node.id))?.connectedAt).toBeNull();
+    const status = async () => nodeStatus(rig.needs, await findNode(rig.needs, node.id));
+    const looks = { count: 0 };
+    const end = rig.needs.bus.subscribe(`node:${node.id}`, () => (looks.count += 1));
+    await tickAfter(178 * second);
+    expect([await status(), looks.count]).toEqual(["unreachable", 0]);
+    await tickAfter(181 * second);
+    await tickAfter(190 * second);
+    expect([await status(), looks.count]).toEqual(["offline", 1]);
+    end();
+    const told = await settledEvents(rig.store, begin);
+    expect(told.filter(({ nodeId }) => nodeId === node.id).map(({ type }) => type)).toEqual([
+      "node.unreachable",
+      "node.offline",
+    ]);
+  });
+
+  it("loses what ran on a node that was away for longer than is allowed, until it comes back with the true ending", async () => {
+    const node = await rig.node();
+    const [ended, stopped] = [await rig.start(node.id), await rig.start(node.id)];
+    const inventory = [ended, stopped].map(({ id }) => ({ id, status: "running" as const, revision: 1 }));
+    const agent = await rig.online(node.id, { inventory });
+    agent.report(...inventory.map(({ id }) => ({ id })));
+    await agent.next("acknowledge");
+    agent.cut();
+    await expect.poll(async () => (await rig.store.nodes.find(node.id))?.connectedAt).toBeNull();
+    await rig.store.processes.requestStop(stopped.id, { graceMs: 9, reason: "stopped", now: new Date() });
+    await tickAfter(rig.needs.config.nodeGoneMs - second);
+    expect(await row(ended.id)).toMatchObject({ status: "running" });
+    await tickAfter(rig.needs.config.nodeGoneMs + second);
+    for (const { id } of [ended, stopped])
+      expect(await row(id)).toMatchObject({ status: "lost", reason: "node_gone" });
+    const back = await rig.online(node.id, { inventory });
+    expect(await back.next("stop")).toMatchObject({ id: stopped.id, graceMs: 9 });
+    back.say({ type: "reports", reports: [exited(ended.id)] });
+    await back.next("acknowledge");
+    expect(await row(ended.id)).toMatchObject({ status: "exited", reason: null, exitCode: 0 });
+    expect(back.all("stop")).toHaveLength(1);
   });
 
   it("deletes ended processes past their retention, once an hour", async () => {

@@ -18,12 +18,13 @@ describe("a link", () => {
       type: "hello",
       protocol: 1,
       ...greeting,
+      wallAt: expect.any(Number),
       inventory: [{ id: "proc_1", status: "running", revision: 7 }],
     });
     expect(linked.plane.authorizations).toEqual([`Bearer node_1.${key}`]);
     expect(end.frames).toHaveLength(1);
     end.welcome();
-    expect((await end.next("load")).load).toEqual(load);
+    expect(await end.next("load")).toEqual({ type: "load", load, wallAt: expect.any(Number) });
   });
 
   it("says goodbye when it is closed", async () => {
