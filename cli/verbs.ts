@@ -15,6 +15,7 @@ export const verbs: Record<string, Entry> = {
   },
   migrate: { summary: "bring a database up to this version", load: () => import("./commands/migrate.ts") },
   nodes: { summary: "list the nodes", load: () => import("./commands/nodes.ts") },
+  events: { summary: "follow all that happens", load: () => import("./commands/events.ts") },
   exec: { summary: "run a command on a node as if it ran here", load: () => import("./commands/exec.ts") },
   run: { summary: "start a process on a node and leave it running", load: () => import("./commands/run.ts") },
   ps: { summary: "list processes", load: () => import("./commands/ps.ts") },

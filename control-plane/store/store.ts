@@ -4,8 +4,10 @@ import type { EndReason, ProcessStatus } from "#shared/process-state.ts";
 import type { Launch } from "#shared/link/launch.ts";
 import type { Instances, Leases, Letters, Notices } from "./cluster.ts";
 import type { Events } from "./events.ts";
+import type { Presence } from "./presence.ts";
 
 export type { EventPosition, EventRow, NewEvent } from "./events.ts";
+export type { NodeSign } from "./presence.ts";
 
 /**
  * What Drover remembers, as nouns with verbs. Everything here is one transaction each; a method that returns
@@ -57,18 +59,9 @@ export type NodeRow = {
   queued: number;
 };
 
-/** What the session of an epoch last heard of its node. */
-export type NodeSign = {
-  nodeId: string;
-  epoch: number;
-  lastSeenAt: Date;
-  load: NodeLoad | null;
-  clockSkewMs: number | null;
-};
-
 export type ListNodes = { limit: number; after?: string | undefined };
 
-export interface Nodes {
+export interface Nodes extends Presence {
   /** By id or by name. */
   find(idOrName: string): Promise<NodeRow | undefined>;
   /** All nodes newest first, after the id `after`; selector and presence are matched by the caller. */
@@ -94,15 +87,6 @@ export interface Nodes {
   connected(id: string, hello: NewSession): Promise<SessionOutcome>;
   /** The session of this epoch ended, told of as `node.unreachable` (orderly: `node.offline`); an older epoch changes nothing. */
   disconnected(id: string, end: { epoch: number; orderly: boolean; now: Date }): Promise<void>;
-  /** Signs of many nodes in one statement; one of an older epoch changes nothing, a load or skew that is null leaves what was. */
-  seen(signs: NodeSign[]): Promise<void>;
-  /** Nodes that went without goodbye before this time count as offline now, which is told of once; returns their ids. */
-  settleOffline(times: { before: Date; now: Date }): Promise<string[]>;
-  /**
-   * What was handed to nodes that went before this time and has not ended becomes lost/node_gone, at most `limit`; returns
-   * its ids. A stop that was asked for stays, for the node that comes back.
-   */
-  loseOnGone(gone: { before: Date; now: Date; limit: number }): Promise<string[]>;
   /** What the session that holds a node has to know of its row. */
   state(id: string): Promise<NodeState | undefined>;
   /** Of these nodes, those whose socket another instance than `instance` has. */

@@ -1,13 +1,11 @@
 // What becomes of nodes by the clock. Each change of a node's presence is told by the statement that makes it, and no
 // statement changes a row that another one has changed already: however many control planes look, it is told once.
 
-import type { Nodes } from "../store.ts";
+import type { Presence } from "../presence.ts";
 import type { Sql } from "./client.ts";
 import { againOnDeadlock } from "./deadlock.ts";
 import { eventOfEach } from "./events.ts";
 import { storable } from "./text.ts";
-
-type Presence = Pick<Nodes, "seen" | "settleOffline" | "loseOnGone">;
 
 export const presenceStore = (sql: Sql): Presence => ({
   async seen(signs) {
