@@ -33,7 +33,7 @@ type Told = Extract<FleetEvent, { at: string }>;
 const isTold = (event: FleetEvent): event is Told => "at" in event;
 
 /** When, what, which node, and whatever else there is to say. */
-const lineOf = ({ at, type, nodeId, data: { name, ...rest } }: Told): string =>
-  [at, type, name ?? nodeId, Object.keys(rest).length > 0 ? JSON.stringify(rest) : undefined]
-    .filter((part) => part !== undefined && part !== null)
-    .join("  ");
+function lineOf({ at, type, nodeId, data: { name, ...rest } }: Told): string {
+  const node = typeof name === "string" ? name : (nodeId ?? "-");
+  return [at, type, node, ...(Object.keys(rest).length > 0 ? [JSON.stringify(rest)] : [])].join("  ");
+}
