@@ -206,4 +206,9 @@ CREATE INDEX "processes_of_fanout" ON "processes" USING btree ("fanout_id","id")
     hash: "5679c232121d28e136260ea3b76b6d1d78f2d24b56fc1e15043374bb56d14ae9",
     sql: `ALTER TABLE "idempotency_keys" ADD COLUMN "claimed_by" text COLLATE "C";`,
   },
+  {
+    tag: "0004_process_lease",
+    hash: "fbc5abfc808f22f103cb7ac1973a2dbaa628af3978071709d6d26b839eec5f73",
+    sql: `ALTER TABLE "processes" ADD COLUMN "lease_id" text;`,
+  },
 ];

@@ -4,7 +4,7 @@ import { DroverError } from "#shared/errors.ts";
 import { closeCodes } from "#shared/link/limits.ts";
 import type { Needs } from "../needs.ts";
 import type { NodeRow } from "../store/store.ts";
-import { findNode } from "./find-node.ts";
+import { findNode, noSuchNode } from "./find-node.ts";
 
 /** Changes name, labels or the limit of processes; a name in use is `conflict`. */
 export const patchNode = async (
@@ -15,7 +15,7 @@ export const patchNode = async (
   const node = await findNode(needs, idOrName);
   const changed = await needs.store.nodes.patch(node.id, change);
   if (changed === "taken") throw new DroverError("conflict", "another node has this name");
-  if (changed === undefined) throw new DroverError("not_found", "there is no such node");
+  if (changed === undefined) throw noSuchNode();
   needs.bus.publish(`node:${node.id}`);
   return changed;
 };

@@ -1,6 +1,7 @@
 import type { Needs } from "../needs.ts";
+import { stopDrained } from "../actions/stop-drained.ts";
 import { fenceUnconfirmed } from "./fence.ts";
-import { expireQueued, prune } from "./sweep.ts";
+import { endLeases, expireQueued, prune } from "./sweep.ts";
 
 /** Agents of a control plane that was away are back within this time; until then a silent start may still be confirmed. */
 export const settleMs = 60_000;
@@ -21,6 +22,8 @@ export async function tick(needs: Needs, state: TickState): Promise<TickState> {
   if (now - state.since.getTime() >= settleMs) await fenceUnconfirmed(needs);
   if (!(await needs.store.leases.take("sweeps", needs.instance, sweepLeaseMs))) return state;
   await expireQueued(needs);
+  await stopDrained(needs);
+  await endLeases(needs);
   if (state.prunedAt !== null && now - state.prunedAt.getTime() < pruneEveryMs) return state;
   await prune(needs);
   return { ...state, prunedAt: new Date(now) };

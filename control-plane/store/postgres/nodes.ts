@@ -1,6 +1,7 @@
-import type { NodeRow, Nodes } from "../store.ts";
-import { jsonOrNull, type Pool, type Sql } from "./client.ts";
-import { loseUnfinished, nodeRow, nodesWithCounts, type NodeRecord } from "./node-rows.ts";
+import type { Nodes } from "../store.ts";
+import { jsonOrNull, type Pool } from "./client.ts";
+import { maintenance } from "./maintenance.ts";
+import { findNode, loseUnfinished, nodeRow, nodesWithCounts, type NodeRecord } from "./node-rows.ts";
 import { sessionStore } from "./sessions.ts";
 import { storable } from "./text.ts";
 
@@ -44,14 +45,8 @@ export const nodeStore = (sql: Pool): Nodes => ({
   },
 
   ...sessionStore(sql),
+  ...maintenance(sql),
 });
-
-/** By id or by name, with its counts. */
-export async function findNode(sql: Sql, idOrName: string): Promise<NodeRow | undefined> {
-  const wanted = storable(idOrName);
-  const [found] = await sql<NodeRecord[]>`${nodesWithCounts(sql)} where id = ${wanted} or name = ${wanted}`;
-  return found && nodeRow(found);
-}
 
 const isTaken = (error: unknown): boolean =>
   error instanceof Error && "code" in error && error.code === uniqueViolation;

@@ -62,7 +62,7 @@ async function take(sql: Sql, id: string, hello: NewSession): Promise<Taken | un
     where id = ${id} and (
       held_by is null or held_by = ${instance} or instance_id = ${instanceId} or epoch = ${from ?? -1}
       or not ${isAlive(sql, sql`held_by`)})
-    returning epoch, name, max_processes, nullif(former.machine_id, ${machineId}) as former_machine_id,
+    returning epoch, name, key_hash, max_processes, nullif(former.machine_id, ${machineId}) as former_machine_id,
       exists (select from processes where node_id = nodes.id and ${unfinished(sql)}) as unfinished`;
   return session;
 }

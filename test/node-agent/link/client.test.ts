@@ -172,7 +172,7 @@ describe("a link to a control plane that answers nothing", () => {
     const address = server.address();
     const port = typeof address === "object" && address ? address.port : 0;
     linked.open({
-      identity: { nodeId: "node_1", name: "n1", key: "k", url: `http://127.0.0.1:${port}` },
+      self: linked.self(`http://127.0.0.1:${port}`),
       times: { pingEveryMs: 1000, silenceMs: 1000, handshakeMs: 50 },
     });
     await vi.waitFor(() => expect(taken.length).toBeGreaterThan(1));
