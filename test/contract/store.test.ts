@@ -4,6 +4,7 @@ import type { Store } from "../../control-plane/store/store.ts";
 import { testDatabase, type TestDatabase } from "../support/postgres.ts";
 import { idempotencyContract } from "./store-idempotency.ts";
 import { instancesContract } from "./store-instances.ts";
+import { maintenanceContract } from "./store-maintenance.ts";
 import { nodesContract } from "./store-nodes.ts";
 import { reportsContract } from "./store-reports.ts";
 import { startsContract } from "./store-starts.ts";
@@ -29,6 +30,7 @@ describe("the Postgres store", () => {
   startsContract(() => store);
   reportsContract(() => store);
   nodesContract(() => store);
+  maintenanceContract(() => store);
   idempotencyContract(() => store);
   instancesContract(
     () => store,
