@@ -149,6 +149,24 @@ describe("a link", () => {
     await linked.link?.close();
   });
 
+  it("tries its newest key first, and at once the one before it where that is not known", async () => {
+    linked.keys = ["newest", "older"];
+    linked.plane.unknownKeys.add("newest");
+    linked.open();
+    await linked.plane.welcomed();
+    expect(linked.plane.authorizations).toEqual(["Bearer node_1.newest", "Bearer node_1.older"]);
+    expect(linked.logged).not.toContain("link.unreachable");
+    await vi.waitFor(() => expect(linked.welcomes).toMatchObject([{ nodeName: "n1" }]));
+  });
+
+  it("does not try an older key for any other reason", async () => {
+    linked.keys = ["newest", "older"];
+    linked.plane.refuseWith = 503;
+    linked.open();
+    await vi.waitFor(() => expect(linked.plane.authorizations.length).toBeGreaterThan(1));
+    expect(new Set(linked.plane.authorizations)).toEqual(new Set(["Bearer node_1.newest"]));
+  });
+
   it("ends at once when closed while it waits for its next attempt", async () => {
     linked.plane.refuseWith = 503;
     linked.open({ random: () => 0.999 });
