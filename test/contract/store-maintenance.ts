@@ -11,6 +11,7 @@ import {
   noon,
   processOf,
   report,
+  taken as reported,
   type OpenStore,
 } from "./store-samples.ts";
 
@@ -77,7 +78,7 @@ export function maintenanceContract(store: OpenStore): void {
   describe("a drain past its deadline", () => {
     const live = async (nodeId: string, status: "running" | "starting") => {
       const { id } = await inserted(store(), { nodeId, launch: { graceMs: 700 } });
-      await processes().takeReports(nodeId, [report(id, 1, { status })]);
+      await reported(store(), nodeId, [report(id, 1, { status })]);
       return id;
     };
     const asked = async (nodeId: string, now: Date) =>
@@ -87,9 +88,7 @@ export function maintenanceContract(store: OpenStore): void {
       const [node, other] = [await enrolledNode(store()), await enrolledNode(store())];
       const [running, starting] = [await live(node.id, "running"), await live(node.id, "starting")];
       const survived = await inserted(store(), { nodeId: node.id });
-      await processes().takeReports(node.id, [
-        ending(survived.id, 1, { survivors: [{ pid: 1, command: "x" }] }),
-      ]);
+      await reported(store(), node.id, [ending(survived.id, 1, { survivors: [{ pid: 1, command: "x" }] })]);
       const waiting = await queued(node.id);
       const elsewhere = await live(other.id, "running");
       await nodes().setDrain(node.id, { reason: "r", deadlineAt: after(1000) });
@@ -224,12 +223,19 @@ export function maintenanceContract(store: OpenStore): void {
     it("is replaced only while it is the one that was seen, in the session that was seen", async () => {
       const { id, keyHash: from } = await enrolledNode(store());
       const to = "b".repeat(64);
-      const hello = { instanceId: "i", machineId: "m", bootId: "b", facts: {}, now: noon };
-      const epoch = (await nodes().connected(id, hello)) ?? 0;
-      expect(await nodes().rotateKey(id, { from: to, to: from, epoch })).toBe(false);
-      expect(await nodes().rotateKey(id, { from, to, epoch: epoch - 1 })).toBe(false);
+      const hello = {
+        instance: "inst_a",
+        instanceId: "i",
+        machineId: "m",
+        bootId: "b",
+        facts: {},
+        now: noon,
+      };
+      expect(await nodes().connected(id, hello)).toMatchObject({ epoch: 1, keyHash: from });
+      expect(await nodes().rotateKey(id, { from: to, to: from, epoch: 1 })).toBe(false);
+      expect(await nodes().rotateKey(id, { from, to, epoch: 0 })).toBe(false);
       expect(await nodes().keyHash(id)).toBe(from);
-      expect(await nodes().rotateKey(id, { from, to, epoch })).toBe(true);
+      expect(await nodes().rotateKey(id, { from, to, epoch: 1 })).toBe(true);
       expect(await nodes().keyHash(id)).toBe(to);
     });
   });
@@ -307,7 +313,7 @@ class History {
   }
 
   async #report(id: string, fate: Fate, change: Parameters<typeof report>[2]): Promise<void> {
-    await this.#store.processes.takeReports(this.nodeId, [report(id, ++this.#revision, change)]);
+    await reported(this.#store, this.nodeId, [report(id, ++this.#revision, change)]);
     this.#fates.set(id, fate);
   }
 
