@@ -172,7 +172,8 @@ export function maintenanceContract(store: OpenStore): void {
       const all = await Promise.all(
         Array.from({ length: 8 }, (_, n) => nodes().lease(id, leaseFor(`lease_${n}`, 1000))),
       );
-      expect(all.map((one) => one?.outcome).toSorted()).toEqual(["leased", ...Array(7).fill("taken")]);
+      expect(all.filter((one) => one?.outcome === "leased")).toHaveLength(1);
+      expect(all.filter((one) => one?.outcome === "taken")).toHaveLength(7);
     });
 
     it("is renewed by who has the lease, and free for anybody when that is over", async () => {

@@ -3,7 +3,6 @@ import { jsonOrNull, type Pool } from "./client.ts";
 import { maintenance } from "./maintenance.ts";
 import { findNode, loseUnfinished, nodeRow, nodesWithCounts, type NodeRecord } from "./node-rows.ts";
 import { sessionStore } from "./sessions.ts";
-import { storable } from "./text.ts";
 
 const uniqueViolation = "23505";
 

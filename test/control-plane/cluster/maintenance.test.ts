@@ -7,6 +7,7 @@ import { leaseNode } from "../../../control-plane/actions/lease-node.ts";
 import { rotateKey } from "../../../control-plane/actions/rotate-key.ts";
 import { startProcess } from "../../../control-plane/actions/start-process.ts";
 import { tick } from "../../../control-plane/scheduler/tick.ts";
+import { eventually } from "../../support/eventually.ts";
 import type { FarEnd } from "../link/far-end.ts";
 import { openRigs } from "../link/rig.ts";
 
@@ -22,7 +23,7 @@ describe("maintenance of a node whose socket is at A, asked for at B", () => {
   beforeEach(async () => {
     nodeId = (await rigs.a.node()).id;
     agent = await rigs.a.online(nodeId);
-    await expect.poll(() => rigs.a.hub.free(nodeId)).toBeGreaterThan(0);
+    await eventually(() => rigs.a.hub.free(nodeId) > 0);
   });
   afterAll(() => rigs.close());
 
