@@ -4,6 +4,7 @@ import { WebSocket } from "ws";
 import { describe, expect, it } from "vitest";
 import type { LeaseView, NodeView } from "#shared/api/node.ts";
 import type { ProcessView } from "#shared/api/process.ts";
+import { runCli } from "../cli/run-cli.ts";
 import { eventually } from "../support/eventually.ts";
 import { useProduct, type Agent } from "../support/product.ts";
 
@@ -160,5 +161,25 @@ describe("a node whose key is rotated", () => {
       status: 503,
       value: { code: "node_offline" },
     });
+  });
+});
+describe("maintenance from the command line", () => {
+  const cli = (...words: string[]) => runCli(words, { env: product.cliEnv, stdin: "ignore" });
+
+  it("leases a node, runs something there, gives it back, and drains it until it is empty", async () => {
+    const leased = await cli("nodes", "lease", "n2", "--reason", "kernel", "--ttl", "10m");
+    const lease = leased.stdout.trim();
+    expect(await cli("exec", "-n", "n2", "--", "true")).toMatchObject({
+      code: 125,
+      stderr: expect.stringContaining("leased until"),
+    });
+    const own = await cli("exec", "-n", "n2", "--lease", lease, "-c", "echo mine; exit 9");
+    expect(own).toMatchObject({ code: 9, stdout: "mine\n" });
+    expect((await cli("nodes", "show", "n2")).stdout).not.toContain(lease);
+    expect(await cli("nodes", "unlease", "n2", "--lease", lease)).toMatchObject({ code: 0 });
+    await running("n2", "sleep 600");
+    const words = ["nodes", "drain", "-l", "name=n2", "--reason", "r", "--deadline", "100ms", "--wait"];
+    expect(await cli(...words)).toMatchObject({ code: 0, stdout: "n2 online draining\nn2 drained\n" });
+    expect(await cli("nodes", "resume", "n2")).toMatchObject({ code: 0, stdout: "n2 online\n" });
   });
 });
