@@ -118,6 +118,12 @@ describe("a node whose key is rotated", () => {
   type Stored = { key: string; nextKey?: string };
   const stored = (): Stored =>
     JSON.parse(readFileSync(join(agent("n3").dataDir, "identity.json"), "utf8")) as Stored;
+  /** It is online a moment before it has put away the key that no longer counts. */
+  const restarted = async () => {
+    await agent("n3").restart();
+    await product.status("n3", "online");
+    await eventually(() => stored().nextKey === undefined);
+  };
   const statusOf = (nodeId: string, key: string): Promise<number> =>
     new Promise((resolve) => {
       const socket = new WebSocket(`${product.api.url.replace("http", "ws")}/v1/agent`, {
@@ -136,10 +142,8 @@ describe("a node whose key is rotated", () => {
     expect(await on("n3", "rotate-key")).toMatchObject({ status: "online", connectedAt });
     expect(await statusOf(nodeId, old)).toBe(401);
     const { nextKey } = stored();
-    await agent("n3").restart();
-    await product.status("n3", "online");
-    expect(stored()).toEqual({ ...stored(), key: nextKey });
-    expect(stored()).not.toHaveProperty("nextKey");
+    await restarted();
+    expect(stored().key).toBe(nextKey);
     expect(agent("n3").daemon?.log).not.toContain(nextKey);
     await product.api.exec({ node: "n3", cwd: product.folder, command: "touch go3" });
     expect(await product.api.final(id)).toMatchObject({ status: "exited", exitCode: 5 });
@@ -149,8 +153,7 @@ describe("a node whose key is rotated", () => {
   it("can be given one key after the other without connecting in between", async () => {
     for (let n = 0; n < 3; n++) await on("n3", "rotate-key");
     const keys = stored();
-    await agent("n3").restart();
-    await product.status("n3", "online");
+    await restarted();
     expect(stored().key).toBe(keys.nextKey);
   });
 
