@@ -16,7 +16,8 @@ export const withConnection = (command: Command): Command =>
 
 /** The control plane this call is about, by flag, then environment, then saved profile. */
 export async function connect(command: Command): Promise<Client> {
-  const options = command.opts<ConnectionOptions>();
+  // Of the verb above, too: `drover nodes --url U drain web-1`.
+  const options = command.optsWithGlobals<ConnectionOptions>();
   const { url, token } = await resolveConnection(options, process.env);
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
     throw new UsageError(`the URL of the control plane must look like http://host:port, not ${url}`);

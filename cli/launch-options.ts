@@ -17,6 +17,7 @@ export type LaunchOptions = {
   logLimit?: number;
   outputLimit?: number;
   queue?: boolean;
+  lease?: string;
   keepDescendants: boolean;
 };
 
@@ -42,6 +43,7 @@ export const withLaunch = (command: Command): Command =>
     .option("--nice <n>", "its priority, -20 to 19", Number)
     .option("--log-limit <size>", "how much of its output is kept, the middle goes first", bytes)
     .option("--output-limit <size>", "end it when it has written more than this", bytes)
+    .option("--lease <id>", "the lease of the node (`drover nodes lease`), while it is leased")
     .option("--queue", "wait for the node if it is offline, instead of failing")
     .option("--no-keep-descendants", "sweep what it leaves behind when it ends");
 

@@ -1,6 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { exitCodes } from "./exit-code.ts";
-import { Failed, UsageError } from "./verb.ts";
+import { Failed, UsageError, type Verb } from "./verb.ts";
 import { verbs } from "./verbs.ts";
 import { version } from "./version.ts";
 import { tell } from "./write.ts";
@@ -30,11 +30,16 @@ async function runVerb(argv: string[]): Promise<number> {
   for (const [name, { summary, load }] of Object.entries(verbs)) {
     const command = program.command(name).description(summary).exitOverride();
     if (name !== called) continue;
-    const { verb } = await load();
-    verb.define(command).action(async () => void (code = await verb.run(command)));
+    await attach(command, (await load()).verb, (ended) => void (code = ended));
   }
   await program.parseAsync(argv, { from: "user" });
   return code;
+}
+
+async function attach(command: Command, verb: Verb, end: (code: number) => void): Promise<void> {
+  verb.define(command).action(async () => end(await verb.run(command)));
+  for (const [name, { summary, load }] of Object.entries(verb.verbs ?? {}))
+    await attach(command.command(name).description(summary), (await load()).verb, end);
 }
 
 const topLevel = (): Command =>

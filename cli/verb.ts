@@ -6,7 +6,12 @@ export type Verb = {
   define(command: Command): Command;
   /** Does it and answers the exit code; `command` holds the parsed words (`args`) and options (`opts()`). */
   run(command: Command): Promise<number>;
+  /** Verbs of its own, such as `nodes drain`. */
+  verbs?: Verbs;
 };
+
+/** Verbs by their names, in the order of the help. */
+export type Verbs = Record<string, { summary: string; load: () => Promise<{ verb: Verb }> }>;
 
 /** The call itself is wrong (a word, an option, a setting): one line on stderr and exit code 2. */
 export class UsageError extends Error {

@@ -1,9 +1,7 @@
-import type { Verb } from "./verb.ts";
-
-type Entry = { summary: string; load: () => Promise<{ verb: Verb }> };
+import type { Verbs } from "./verb.ts";
 
 /** Every verb, in the order of the help; each file is loaded when its verb is called. */
-export const verbs: Record<string, Entry> = {
+export const verbs: Verbs = {
   up: {
     summary: "try it: a control plane and an agent on this machine",
     load: () => import("./commands/up.ts"),
@@ -14,7 +12,10 @@ export const verbs: Record<string, Entry> = {
     load: () => import("./commands/agent.ts"),
   },
   migrate: { summary: "bring a database up to this version", load: () => import("./commands/migrate.ts") },
-  nodes: { summary: "list the nodes", load: () => import("./commands/nodes.ts") },
+  nodes: {
+    summary: "list the nodes; drain, lease, label or remove them",
+    load: () => import("./commands/nodes.ts"),
+  },
   events: { summary: "follow all that happens", load: () => import("./commands/events.ts") },
   exec: { summary: "run a command on a node as if it ran here", load: () => import("./commands/exec.ts") },
   run: { summary: "start a process on a node and leave it running", load: () => import("./commands/run.ts") },

@@ -213,4 +213,9 @@ CREATE INDEX "processes_of_fanout" ON "processes" USING btree ("fanout_id","id")
 ALTER TABLE "nodes" ADD COLUMN "offline_at" timestamp (3) with time zone;--> statement-breakpoint
 CREATE INDEX "events_position" ON "events" USING btree ("transaction","id");`,
   },
+  {
+    tag: "0005_process_lease",
+    hash: "fbc5abfc808f22f103cb7ac1973a2dbaa628af3978071709d6d26b839eec5f73",
+    sql: `ALTER TABLE "processes" ADD COLUMN "lease_id" text;`,
+  },
 ];

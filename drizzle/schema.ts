@@ -115,6 +115,8 @@ export const processes = pgTable(
     labels: jsonb("labels").$type<Labels>().notNull(),
     ifOffline: text("if_offline").$type<"fail" | "queue">().notNull(),
     queueTtlMs: bigint("queue_ttl_ms", { mode: "number" }).notNull(),
+    /** The lease that its start named: from the queue of a leased node only those of its lease are handed out. */
+    leaseId: text("lease_id"),
     status: text("status").$type<ProcessStatus>().notNull(),
     reason: text("reason").$type<EndReason>(),
     detail: text("detail"),

@@ -14,6 +14,7 @@ import { agentVersion, machineFacts } from "./machine/facts.ts";
 import { bootId, machineId } from "./machine/identity.ts";
 import { loadMeter } from "./machine/load.ts";
 import { Supervisor } from "./process/supervisor.ts";
+import { Self } from "./self.ts";
 
 /**
  * One agent: its data folder, who it is, its processes, its link.
@@ -30,7 +31,7 @@ export type Agent = {
 };
 
 type StartNeeds = { config: AgentConfig; log: AgentLog; signal: AbortSignal };
-type Settled = { folder: DataFolder; greeting: Greeting; identity: Identity };
+type Settled = { folder: DataFolder; greeting: Greeting; self: Self };
 
 const settleMs = 2000;
 
@@ -41,8 +42,7 @@ export async function startAgent(needs: StartNeeds): Promise<Agent> {
   try {
     const greeting = greetingOf(needs.config, folder);
     const identity = await whoWeAre(needs, folder, greeting);
-    needs.log.hide(identity.key);
-    return begin(needs, { folder, greeting, identity });
+    return begin(needs, { folder, greeting, self: new Self(folder, identity, needs.log) });
   } catch (error) {
     folder.close();
     throw error;
@@ -72,22 +72,16 @@ async function whoWeAre(
   return identity;
 }
 
-function begin({ config, log }: StartNeeds, { folder, greeting, identity }: Settled): Agent {
-  let nodeName = identity.name;
+function begin({ config, log }: StartNeeds, { folder, greeting, self }: Settled): Agent {
   const engine: Engine = new Supervisor({
     procs: folder.procs,
     bootId: greeting.bootId,
     generation: folder.generation,
-    nodeName: () => nodeName,
+    nodeName: () => self.name,
     cwd: homeFolder(),
     cgroup: config.cgroup,
   });
-  const onWelcome = (name: string): void => {
-    // Renamed on the control plane: kept, so that commands see the name also while it is away.
-    if (name !== nodeName) storeIdentity(folder, { ...identity, name });
-    nodeName = name;
-  };
-  const link = new Link({ identity, engine, greeting, load: loadMeter(folder.path), log, onWelcome });
+  const link = new Link({ self, engine, greeting, load: loadMeter(folder.path), log });
   return {
     done: link.done,
     stop: async (options) => {

@@ -8,6 +8,7 @@ import { trouble, type DataFolder } from "./data-folder.ts";
 const key = z.string().min(32);
 const node = z.object({
   key,
+  nextKey: key.optional(),
   nodeId: z.string().min(1),
   name: z.string(),
   url: z.string(),
@@ -15,8 +16,14 @@ const node = z.object({
 });
 const stored = z.union([node, z.object({ key })]);
 
-/** Who this agent is: the node it enrolled as, and the key it proves that with. */
-export type Identity = { nodeId: string; name: string; key: string; url: string };
+/** Who this agent is: the node it enrolled as, and the key it proves that with; `nextKey` is made to replace it and may be in force. */
+export type Identity = {
+  nodeId: string;
+  name: string;
+  key: string;
+  nextKey?: string | undefined;
+  url: string;
+};
 
 /** `key`: made, and perhaps sent, but no answer was stored; the same key is sent again. */
 export type StoredIdentity =
@@ -38,9 +45,12 @@ export function readIdentity(folder: DataFolder): StoredIdentity {
   return { state: "node", identity, isCopy: inode !== folder.inode };
 }
 
-/** A new key of 256 random bits, stored before it is used. */
+/** A new key of 256 random bits. */
+export const newKey = (): string => randomBytes(32).toString("base64url");
+
+/** A new key, stored before it is used. */
 export function makeKey(folder: DataFolder): string {
-  const made = randomBytes(32).toString("base64url");
+  const made = newKey();
   write(folder, { key: made });
   return made;
 }
@@ -71,7 +81,11 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Whole or not at all: written beside, flushed, then renamed. */
+/** The keys it may be known by, the newest first. */
+export const keysOf = ({ key: first, nextKey }: Identity): string[] =>
+  nextKey === undefined ? [first] : [nextKey, first];
+
+/** Whole or not at all: written beside, flushed, then renamed, and the name flushed too: a key in force must not go with the power. */
 function write(folder: DataFolder, value: object): void {
   const file = identityFile(folder);
   try {
@@ -83,7 +97,17 @@ function write(folder: DataFolder, value: object): void {
       closeSync(fd);
     }
     renameSync(`${file}.new`, file);
+    flush(folder.path);
   } catch (error) {
     throw new StartRefused(`${file} cannot be written: ${trouble(error)}`);
+  }
+}
+
+function flush(path: string): void {
+  const fd = openSync(path, "r");
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
   }
 }

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { ProcessView } from "#shared/api/process.ts";
 import { onlyOnce, type Client } from "../../sdk/client.ts";
+import { leaseHeaders } from "../../sdk/nodes.ts";
 import { ask, connect, withConnection } from "../connection.ts";
 import { attend, passOn } from "../exec/attend.ts";
 import { hasInput, passInput } from "../exec/input.ts";
@@ -41,7 +42,7 @@ async function run(command: Command): Promise<number> {
   const body = launchBody(command.args, { ...options, logLimit: options.logLimit ?? logLimitBytes });
   const client = await connect(command);
   const isFed = options.stdin && hasInput(options.interactive === true);
-  const started = start(client, options.node, { ...body, output: "split", stdin: isFed ? "pipe" : "none" });
+  const started = start(client, options, { ...body, output: "split", stdin: isFed ? "pipe" : "none" });
   // A failed start is told by the await below; a Ctrl-C before it has nothing to end.
   const interrupts = listenForInterrupts((press, before) => {
     if (before >= 2) return dieBy(press);
@@ -56,11 +57,11 @@ async function run(command: Command): Promise<number> {
 
 async function start(
   client: Client,
-  named: string | undefined,
+  { node: named, lease }: ExecOptions,
   body: Record<string, unknown>,
 ): Promise<string> {
   const node = await pickNode(client, named);
-  const call = { headers: onlyOnce(), body: { ...body, node } };
+  const call = { headers: { ...onlyOnce(), ...leaseHeaders(lease) }, body: { ...body, node } };
   return (await ask<ProcessView>(client, "POST /v1/processes", call)).id;
 }
 

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { ProcessView } from "#shared/api/process.ts";
 import { onlyOnce } from "../../sdk/client.ts";
+import { leaseHeaders } from "../../sdk/nodes.ts";
 import { ask, connect, withConnection } from "../connection.ts";
 import { launchBody, withLaunch, type LaunchOptions } from "../launch-options.ts";
 import { pickNode } from "../pick-node.ts";
@@ -31,7 +32,7 @@ async function run(command: Command): Promise<number> {
   const body = launchBody(command.args, options);
   const client = await connect(command);
   const started = await ask<ProcessView>(client, "POST /v1/processes", {
-    headers: onlyOnce(),
+    headers: { ...onlyOnce(), ...leaseHeaders(options.lease) },
     body: {
       ...body,
       node: await pickNode(client, options.node),

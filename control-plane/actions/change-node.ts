@@ -4,8 +4,8 @@ import { DroverError } from "#shared/errors.ts";
 import { closeCodes } from "#shared/link/limits.ts";
 import type { Needs } from "../needs.ts";
 import type { NodeRow } from "../store/store.ts";
+import { findNode, noSuchNode } from "./find-node.ts";
 import { recordEvent } from "./record-event.ts";
-import { findNode } from "./find-node.ts";
 
 /** Changes name, labels or the limit of processes; a name in use is `conflict`. */
 export const patchNode = async (
@@ -16,7 +16,7 @@ export const patchNode = async (
   const node = await findNode(needs, idOrName);
   const changed = await needs.store.nodes.patch(node.id, change);
   if (changed === "taken") throw new DroverError("conflict", "another node has this name");
-  if (changed === undefined) throw new DroverError("not_found", "there is no such node");
+  if (changed === undefined) throw noSuchNode();
   needs.bus.publish(`node:${node.id}`);
   const data = { name: changed.name, changed: Object.keys(change) };
   await recordEvent(needs, { type: "node.changed", nodeId: node.id, data });

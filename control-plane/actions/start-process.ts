@@ -5,8 +5,10 @@ import { newId } from "#shared/ids.ts";
 import { dispatchQueued, dispatchStart } from "../link/dispatch.ts";
 import type { Launch } from "#shared/link/launch.ts";
 import type { Needs } from "../needs.ts";
-import type { InsertOutcome, ProcessRow } from "../store/store.ts";
+import type { InsertOutcome, NodeRow, ProcessRow } from "../store/store.ts";
+import { holdOn } from "#shared/node-hold.ts";
 import { findNode } from "./find-node.ts";
+import { heldError } from "./node-held.ts";
 import { nodeStatus } from "./node-presence.ts";
 import { nodeOffline } from "./ask-node.ts";
 import { launchOf, withoutSecrets } from "./launch.ts";
@@ -16,7 +18,11 @@ import { inputDigest } from "./input-digest.ts";
 export type Started = { process: ProcessRow; attached: boolean };
 
 // Before anything is stored: unsupported fields, then the guard, then the node's state. Answers the node's id.
-const admitStart = async (needs: Needs, body: StartProcessBody): Promise<string> => {
+const admitStart = async (
+  needs: Needs,
+  body: StartProcessBody,
+  leaseId: string | undefined,
+): Promise<string> => {
   requireSupported(body);
   const refused = body.command === undefined ? refusalOfArgv(body.argv ?? []) : refusal(body.command);
   if (refused !== undefined)
@@ -26,17 +32,28 @@ const admitStart = async (needs: Needs, body: StartProcessBody): Promise<string>
   const here = needs.hub.here(named);
   if (here !== undefined) return here;
   const node = await findNode(needs, named);
-  if (body.ifOffline === "fail" && nodeStatus(needs, node) !== "online") throw nodeOffline();
+  if (body.ifOffline === "fail" && nodeStatus(needs, node) !== "online")
+    throw notThere(node, { leaseId, now: needs.now() });
   return node.id;
 };
 
-/** Starts a process: the row first, the push as a hint. `id` is given by the caller so that it can watch before the row exists. */
+// That it drains or is leased lasts longer than that it is away.
+const notThere = (node: NodeRow, start: Parameters<typeof holdOn>[1]): DroverError => {
+  const hold = holdOn(node, start);
+  return hold === undefined ? nodeOffline() : heldError(hold);
+};
+
+/**
+ * Starts a process: the row first, the push as a hint. `id` is given by the caller so that it can watch before the row exists,
+ * `leaseId` is the lease of the node that the start names. Whether the node takes it is decided by the row's own statement.
+ */
 export const startProcess = async (
   needs: Needs,
   body: StartProcessBody,
   id = newId("proc"),
+  leaseId?: string,
 ): Promise<Started> => {
-  const nodeId = await admitStart(needs, body);
+  const nodeId = await admitStart(needs, body, leaseId);
   const launch = launchOf(id, body);
   const room = needs.hub.free(nodeId) > 0;
   const stored = await needs.store.processes.insert({
@@ -51,6 +68,7 @@ export const startProcess = async (
     status: room ? "starting" : "queued",
     ifOffline: body.ifOffline,
     queueTtlMs: body.queueTtlMs,
+    leaseId,
     createdAt: needs.now(),
   });
   const process = existing(stored);
@@ -60,6 +78,7 @@ export const startProcess = async (
 
 const existing = (stored: InsertOutcome): ProcessRow => {
   if ("process" in stored) return stored.process;
+  if (stored.outcome === "held") throw heldError(stored.hold);
   if (stored.outcome === "start_canceled")
     throw new DroverError("start_canceled", "this key was canceled before its start arrived");
   throw new DroverError("idempotency_mismatch", "a process with this key was started with another input");

@@ -1,7 +1,16 @@
 import type { NodeView } from "#shared/api/node.ts";
+import { drainOf, leaseOf } from "#shared/node-hold.ts";
 import { nodeStatus } from "../actions/node-presence.ts";
 import type { Needs } from "../needs.ts";
 import type { NodeRow } from "../store/store.ts";
+
+const maintenanceOf = (node: NodeRow, now: Date): Pick<NodeView, "draining" | "lease"> => {
+  const [drain, lease] = [drainOf(node), leaseOf(node, now)];
+  return {
+    ...(drain && { draining: { reason: drain.reason, deadlineAt: drain.deadlineAt?.toISOString() ?? null } }),
+    ...(lease && { lease: { reason: lease.reason, expiresAt: lease.expiresAt.toISOString() } }),
+  };
+};
 
 /** A node as every route answers it: its row, and what its live socket says now. */
 export const nodeView = (needs: Needs, node: NodeRow): NodeView => {
@@ -25,6 +34,7 @@ export const nodeView = (needs: Needs, node: NodeRow): NodeView => {
     running: node.running,
     queued: node.queued,
     maxProcesses: node.maxProcesses,
+    ...maintenanceOf(node, needs.now()),
     connectedAt: node.connectedAt?.toISOString() ?? null,
     createdAt: node.createdAt.toISOString(),
   };

@@ -6,8 +6,8 @@ import { isId } from "#shared/ids.ts";
 import { deleteNode, patchNode } from "../actions/change-node.ts";
 import { findNode } from "../actions/find-node.ts";
 import { listNodes } from "../actions/list-nodes.ts";
-import { routeNotSupported } from "../actions/not-supported.ts";
 import { nodeAnswer, nodePage } from "./answers.ts";
+import { nodeMaintenanceRoutes } from "./node-maintenance.ts";
 import { nodeView } from "./node-view.ts";
 import { route, type Route } from "./route.ts";
 
@@ -69,27 +69,4 @@ const remove: Route = route({
   },
 });
 
-// Part of the contract, not built yet: refused by name rather than ignored.
-const later = (method: "post" | "delete", verb: string, operationId: string): Route =>
-  route({
-    method,
-    path: `/v1/nodes/:node/${verb}`,
-    operationId,
-    summary: `${operationId} (not built yet)`,
-    tag: "nodes",
-    answers: {},
-    failures: ["not_supported"],
-    handle: () => routeNotSupported(verb),
-  });
-
-export const nodeRoutes: Route[] = [
-  list,
-  get,
-  patch,
-  remove,
-  later("post", "drain", "drainNode"),
-  later("post", "resume", "resumeNode"),
-  later("post", "lease", "leaseNode"),
-  later("delete", "lease", "releaseNode"),
-  later("post", "rotate-key", "rotateNodeKey"),
-];
+export const nodeRoutes: Route[] = [list, get, patch, remove, ...nodeMaintenanceRoutes];

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { labels, pageQuery, waitMsQuery } from "#shared/api/common.ts";
+import { leaseHeader } from "#shared/api/node.ts";
 import { cancelBody, listProcessesQuery, startProcessBody } from "#shared/api/process.ts";
 import { invalid } from "#shared/errors.ts";
 import { isId, newId } from "#shared/ids.ts";
@@ -41,6 +42,8 @@ const start: Route = route({
     "not_supported",
     "not_found",
     "node_offline",
+    "node_draining",
+    "node_leased",
     "idempotency_mismatch",
     "start_canceled",
     "payload_too_large",
@@ -58,7 +61,7 @@ const startAndWait = async (call: StartCall): Promise<Response> => {
   const watch = query.waitMs === undefined ? undefined : new Watch(needs.bus, [`process:${id}`]);
   try {
     const started = await once(call, id, async () => {
-      const made = await startProcess(needs, body, id);
+      const made = await startProcess(needs, body, id, c.req.header(leaseHeader));
       return { id: made.process.id, ...made };
     });
     const attached = !started.replayed && started.made.attached;

@@ -24,7 +24,7 @@ export async function dispatchStart(needs: DispatchNeeds, nodeId: string, launch
 export async function dispatchQueued(needs: DispatchNeeds, nodeId: string): Promise<void> {
   if (needs.hub.here(nodeId) === undefined) return needs.hub.dispatchElsewhere(nodeId);
   for (let places = needs.hub.free(nodeId); places > 0; places = needs.hub.free(nodeId)) {
-    const rows = await needs.store.processes.takeQueued(nodeId, Math.min(places, batch));
+    const rows = await needs.store.processes.takeQueued(nodeId, Math.min(places, batch), needs.now());
     if (rows.length === 0) return;
     for (const row of rows) needs.bus.publish(`process:${row.id}`);
     // Stopped between a push that failed and its way back to the queue.

@@ -139,6 +139,7 @@ export class LiveNode {
     this.#maxProcesses = found.value.maxProcesses;
     this.#name = found.value.name;
     this.#renamed(this.#name);
+    // What is queued may wait for a place, or for the end of a drain or a lease.
     if (this.#compared && (this.#refused || found.value.queued)) await this.#dispatch();
     return undefined;
   }

@@ -184,7 +184,7 @@ export class Session {
     const place = { session: this, holders: this.#holders, elsewhere: this.#elsewhere, needs: this.#needs };
     const admission = await admit({ ...place, challengeMs: this.#times.challengeMs }, hello);
     if (admission === undefined) return undefined;
-    const { epoch, name } = admission;
+    const { epoch, name, keyHash } = admission;
     if (admission.formerMachineId !== null)
       this.#needs.log.warn("node.machine_changed", { nodeId, from: admission.formerMachineId });
     // The socket went while the database wrote that it is there.
@@ -203,7 +203,7 @@ export class Session {
       renamed: (name) => this.#holders.name(nodeId, name),
     });
     // Before anybody finds the session in `holders` and sends: welcome is the first frame.
-    this.send({ type: "welcome", nodeId, nodeName: name, epoch });
+    this.send({ type: "welcome", nodeId, nodeName: name, epoch, keyHash });
     this.#state = { phase: "live", node, epoch };
     this.#holders.hold({ session: this, node });
     return node;

@@ -16,6 +16,19 @@ export async function expireQueued(needs: Needs): Promise<void> {
   if (expired.length > 0) log.info("process.expired", { processIds: expired });
 }
 
+/**
+ * Lets what is queued behind leases that are over go on. They bind nobody any more; the notice comes before they are
+ * cleared, so that one that is lost with its sender is given again.
+ */
+export async function endLeases(needs: Needs): Promise<void> {
+  const { store, bus, log } = needs;
+  const over = await store.nodes.leasesOver(needs.now());
+  if (over.length === 0) return;
+  for (const id of over) bus.publish(`node:${id}`);
+  await store.nodes.clearLeases(over, needs.now());
+  log.info("node.leases_over", { nodeIds: over });
+}
+
 /** Forgets ended processes past their retention, events past their week and idempotency keys past their day. */
 export async function prune(needs: Needs): Promise<void> {
   const { store, config, log } = needs;

@@ -1,7 +1,8 @@
 import type { Needs } from "../needs.ts";
+import { stopDrained } from "../actions/stop-drained.ts";
 import { loseOnGone, settleOffline } from "./away.ts";
 import { fenceUnconfirmed } from "./fence.ts";
-import { expireQueued, prune } from "./sweep.ts";
+import { endLeases, expireQueued, prune } from "./sweep.ts";
 
 /** Agents of a control plane that was away are back within this time; until then a silent start may still be confirmed. */
 export const settleMs = 60_000;
@@ -24,6 +25,8 @@ export async function tick(needs: Needs, state: TickState): Promise<TickState> {
   await settleOffline(needs);
   await loseOnGone(needs);
   await expireQueued(needs);
+  await stopDrained(needs);
+  await endLeases(needs);
   if (state.prunedAt !== null && now - state.prunedAt.getTime() < pruneEveryMs) return state;
   await prune(needs);
   return { ...state, prunedAt: new Date(now) };

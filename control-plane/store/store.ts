@@ -1,4 +1,5 @@
 import type { EnrollBody, JoinTokenBody, NodeFacts, NodeLoad } from "#shared/api/node.ts";
+import type { Hold, Maintenance } from "#shared/node-hold.ts";
 import type { StreamName } from "#shared/streams.ts";
 import type { EndReason, ProcessStatus } from "#shared/process-state.ts";
 import type { Launch } from "#shared/link/launch.ts";
@@ -29,7 +30,7 @@ export interface Store {
   close(): Promise<void>;
 }
 
-export type NodeRow = {
+export type NodeRow = Maintenance & {
   id: string;
   name: string;
   keyHash: string;
@@ -91,6 +92,30 @@ export interface Nodes extends Presence {
   state(id: string): Promise<NodeState | undefined>;
   /** Of these nodes, those whose socket another instance than `instance` has. */
   heldElsewhere(ids: string[], instance: string): Promise<string[]>;
+  /** Begins or changes a drain (`null` ends it). When it returns, no start that did not see it is still on its way in. */
+  setDrain(
+    id: string,
+    drain: { reason: string; deadlineAt: Date | null } | null,
+  ): Promise<NodeRow | undefined>;
+  /**
+   * Leases the node under `leaseId`. A lease that lasts and whose id is `heldId` is renewed and keeps its id; any
+   * other that lasts is `taken`. Like a drain, it holds for every start from its return on.
+   */
+  lease(
+    id: string,
+    lease: { leaseId: string; heldId: string | undefined; reason: string; expiresAt: Date; now: Date },
+  ): Promise<{ outcome: "leased" | "renewed" | "taken"; node: NodeRow } | undefined>;
+  /** Ends the lease, of this id only if one is given; `other` when another one lasts. */
+  release(
+    id: string,
+    lease: { heldId: string | undefined; now: Date },
+  ): Promise<{ outcome: "released" | "other"; node: NodeRow } | undefined>;
+  /** Nodes with a lease that is over and not cleared yet. */
+  leasesOver(now: Date): Promise<string[]>;
+  /** Clears leases that are over. */
+  clearLeases(ids: string[], now: Date): Promise<void>;
+  /** Replaces the key, if its hash is still `from` and the session of this epoch is still the newest; says whether it did. */
+  rotateKey(id: string, key: { from: string; to: string; epoch: number }): Promise<boolean>;
 }
 
 export type NewSession = {
@@ -119,6 +144,8 @@ export type SessionOutcome =
       outcome: "connected";
       epoch: number;
       name: string;
+      /** Of the key that is in force. */
+      keyHash: string;
       maxProcesses: number;
       /** Whether there is a process that is not final or has survivors: nothing has to be compared else. */
       unfinished: boolean;
@@ -168,10 +195,12 @@ export type NewProcess = {
   status: "queued" | "starting";
   ifOffline: "fail" | "queue";
   queueTtlMs: number;
+  /** The lease of its node that the start names, if it does. */
+  leaseId?: string | undefined;
   createdAt: Date;
 };
 
-export type ProcessRow = Omit<NewProcess, "status" | "sealed" | "digest"> & {
+export type ProcessRow = Omit<NewProcess, "status" | "sealed" | "digest" | "leaseId"> & {
   /** Without env (empty) and with stdin text emptied: those are sealed. */
   launch: Launch;
   status: ProcessStatus;
@@ -224,7 +253,8 @@ export type StoredOutput = { stream: StreamName; head: Uint8Array; tail: Uint8Ar
 export type InsertOutcome =
   | { outcome: "inserted"; process: ProcessRow }
   | { outcome: "attached"; process: ProcessRow }
-  | { outcome: "mismatch" | "start_canceled" };
+  | { outcome: "mismatch" | "start_canceled" }
+  | { outcome: "held"; hold: Hold };
 
 export type ListProcesses = {
   nodeId?: string | undefined;
@@ -236,7 +266,10 @@ export type ListProcesses = {
 };
 
 export interface Processes {
-  /** Stores a start. With a key (scoped by chat, or by node without a chat) seen before: the existing process if the digest matches. */
+  /**
+   * Stores a start. With a key (scoped by chat, or by node without a chat) seen before: the existing process if the digest matches.
+   * On a node that drains, or is leased (at `createdAt`) and not to this start, nothing is stored: `held`.
+   */
   insert(start: NewProcess): Promise<InsertOutcome>;
   get(id: string): Promise<ProcessRow | undefined>;
   list(query: ListProcesses): Promise<ProcessRow[]>;
@@ -245,8 +278,8 @@ export interface Processes {
   outputs(id: string): Promise<StoredOutput[]>;
   /** Every row of the node that is not final, oldest first, and those that ended with survivors. */
   unfinished(nodeId: string): Promise<ProcessRow[]>;
-  /** Queued rows of the node, oldest first, become `starting`; returns them. */
-  takeQueued(nodeId: string, limit: number): Promise<ProcessRow[]>;
+  /** Queued rows of the node, oldest first, become `starting`; returns them. None while it drains; while it is leased those of the lease. */
+  takeQueued(nodeId: string, limit: number, now: Date): Promise<ProcessRow[]>;
   /** `starting` rows that were never pushed (the socket had gone) go back to `queued`, only if no report came. */
   putBack(ids: string[]): Promise<void>;
   /**
@@ -264,6 +297,11 @@ export interface Processes {
     id: string,
     stop: { graceMs: number; reason: EndReason; now: Date },
   ): Promise<ProcessRow | undefined>;
+  /**
+   * Asks whatever lives on nodes whose drain is past its deadline to stop, with its own grace, as `node_drained` (a stop asked
+   * for before keeps its reason). Returns those newly asked, and those that should be gone for long and have to be told again.
+   */
+  stopDrained(now: Date): Promise<{ id: string; nodeId: string; stop: NonNullable<ProcessRow["stop"]> }[]>;
   setTimeoutMs(id: string, timeoutMs: number): Promise<ProcessRow | undefined>;
   /** Fences a key: `canceled` when it was never seen (a later start finds start_canceled), else the process of that key. */
   fenceKey(scope: {

@@ -1,7 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { NodeLoad } from "#shared/api/node.ts";
 import type { Engine } from "../engine.ts";
-import type { Identity } from "../identity.ts";
 import { reasonOf, type Log } from "../log.ts";
 import { nextAttempt } from "./attempts.ts";
 import { Confirmations } from "./confirmations.ts";
@@ -11,7 +10,9 @@ import { helloOf, type Greeting } from "./hello.ts";
 import { Outbox } from "./outbox.ts";
 import { createRequests } from "./requests.ts";
 import { openSession, type LiveFrame, type Welcome } from "./session.ts";
+import type { SelfOnLink } from "./self-on-link.ts";
 import { linkTimes, type AgentSocket, type LinkTimes, type SocketEnd } from "./socket.ts";
+import { tryKeys } from "./try-keys.ts";
 import { verdictOf } from "./verdict.ts";
 
 /**
@@ -20,13 +21,11 @@ import { verdictOf } from "./verdict.ts";
  * connecting → live → ended → waiting → connecting …, until `close`, or until an end that no later attempt can mend.
  */
 export type LinkNeeds = {
-  identity: Identity;
+  self: SelfOnLink;
   engine: Engine;
   greeting: Greeting;
   load: () => Promise<NodeLoad>;
   log: Log;
-  /** What this node is called now. */
-  onWelcome?: (nodeName: string) => void;
   times?: LinkTimes;
   random?: () => number;
 };
@@ -76,7 +75,7 @@ export class Link {
     const { signal } = this.#closing;
     let attempt = 0;
     while (!signal.aborted) {
-      const { end, liveMs } = await this.#session();
+      const { end, liveMs } = await tryKeys(this.#needs.self.keys, signal, (key) => this.#session(key));
       if (signal.aborted) break;
       const verdict = verdictOf(end);
       if (verdict.next === "stop") return verdict.why;
@@ -90,14 +89,14 @@ export class Link {
   }
 
   /** One socket from its opening to its end. */
-  #session(): Promise<{ end: SocketEnd; liveMs: number }> {
-    const { identity, engine, greeting, times = linkTimes } = this.#needs;
+  #session(key: string): Promise<{ end: SocketEnd; liveMs: number }> {
+    const { self, engine, greeting, times = linkTimes } = this.#needs;
     return new Promise((resolve) => {
       let liveSince: number | undefined;
       let loads: NodeJS.Timeout | undefined;
       this.#socket = openSession({
-        url: identity.url,
-        authorization: `Bearer ${identity.nodeId}.${identity.key}`,
+        url: self.url,
+        authorization: `Bearer ${self.nodeId}.${key}`,
         times,
         hello: () => helloOf(greeting, engine.inventory()),
         onLive: (socket, welcome) => {
@@ -116,21 +115,21 @@ export class Link {
   }
 
   #begin(socket: AgentSocket, welcome: Welcome): void {
-    const { engine, log } = this.#needs;
+    const { self, engine, log } = this.#needs;
     this.#live = {
       engine,
       outbox: this.#outbox,
       socket,
-      requests: createRequests(engine, socket, log),
+      requests: createRequests({ engine, self, socket, log }),
       follows: createFollows(engine, socket),
     };
     this.#lastSaid = { why: "", at: -Infinity };
     log.info("link.connected", {
       node: welcome.nodeName,
       nodeId: welcome.nodeId,
-      url: this.#needs.identity.url,
+      url: self.url,
     });
-    this.#needs.onWelcome?.(welcome.nodeName);
+    self.welcomed(welcome);
     this.#outbox.attach(socket);
     void this.#sendLoad(socket);
   }

@@ -1,10 +1,11 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { backoffMs } from "#shared/backoff.ts";
-import type { Identity } from "../identity.ts";
+import { keysOf, type Identity } from "../identity.ts";
 import type { Log } from "../log.ts";
 import { helloOf, type Greeting } from "./hello.ts";
 import { openSession } from "./session.ts";
 import { linkTimes, type SocketEnd } from "./socket.ts";
+import { tryKeys } from "./try-keys.ts";
 import { verdictOf } from "./verdict.ts";
 
 type ConfirmNeeds = { identity: Identity; greeting: Greeting; log: Log; signal: AbortSignal };
@@ -19,7 +20,7 @@ export async function confirmIdentity(needs: ConfirmNeeds): Promise<string | und
   const { log, signal } = needs;
   for (let attempt = 0; ; attempt++) {
     signal.throwIfAborted();
-    const { end, isWelcome } = await greetOnce(needs);
+    const { end, isWelcome } = await tryKeys(keysOf(needs.identity), signal, (key) => greetOnce(needs, key));
     if (isWelcome) return undefined;
     const verdict = verdictOf(end);
     if (verdict.next === "stop") return verdict.why;
@@ -29,17 +30,16 @@ export async function confirmIdentity(needs: ConfirmNeeds): Promise<string | und
   }
 }
 
-function greetOnce({
-  identity,
-  greeting,
-  signal,
-}: ConfirmNeeds): Promise<{ end: SocketEnd; isWelcome: boolean }> {
+function greetOnce(
+  { identity, greeting, signal }: ConfirmNeeds,
+  key: string,
+): Promise<{ end: SocketEnd; isWelcome: boolean }> {
   return new Promise((resolve) => {
     let isWelcome = false;
     const leave = () => socket.close(1000, "");
     const socket = openSession({
       url: identity.url,
-      authorization: `Bearer ${identity.nodeId}.${identity.key}`,
+      authorization: `Bearer ${identity.nodeId}.${key}`,
       times: linkTimes,
       hello: () => helloOf(greeting, []),
       onLive: () => {

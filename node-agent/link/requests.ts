@@ -1,6 +1,7 @@
 import type { RequestFrame } from "#shared/link/frames.ts";
 import type { Engine, EngineAnswer } from "../engine.ts";
 import { reasonOf, type Log } from "../log.ts";
+import type { SelfOnLink } from "./self-on-link.ts";
 import type { AgentSocket } from "./socket.ts";
 
 /** Requests being answered on one socket: each gets one reply, unless it is abandoned or the socket ends first. */
@@ -13,16 +14,26 @@ export interface Requests {
 const maxOpen = 1000;
 const maxQueuedBytes = 16 * 1024 * 1024;
 
-export function createRequests(engine: Engine, socket: AgentSocket, log: Log): Requests {
+type RequestNeeds = {
+  engine: Engine;
+  self: Pick<SelfOnLink, "rotateKey">;
+  socket: AgentSocket;
+  log: Log;
+};
+
+export function createRequests({ engine, self, socket, log }: RequestNeeds): Requests {
   const open = new Map<string, AbortController>();
   const answer = async (frame: RequestFrame, signal: AbortSignal): Promise<EngineAnswer> => {
     if (open.size > maxOpen || socket.queuedBytes() > maxQueuedBytes)
       return unavailable("this node has too many open requests");
     try {
-      return await ask(engine, frame, signal);
+      return await (frame.type === "rotate-key"
+        ? self.rotateKey(frame.keyHash)
+        : askEngine(engine, frame, signal));
     } catch (error) {
       if (signal.aborted) return unavailable("abandoned");
-      log.error("request.failed", { kind: frame.type, processId: frame.id, error: reasonOf(error) });
+      const processId = "id" in frame ? frame.id : undefined;
+      log.error("request.failed", { kind: frame.type, processId, error: reasonOf(error) });
       return unavailable(`the agent failed to answer: ${reasonOf(error)}`);
     }
   };
@@ -44,7 +55,9 @@ export function createRequests(engine: Engine, socket: AgentSocket, log: Log): R
 
 const unavailable = (message: string): EngineAnswer => ({ error: { code: "unavailable", message } });
 
-function ask(engine: Engine, frame: RequestFrame, signal: AbortSignal): Promise<EngineAnswer> {
+type EngineFrame = Exclude<RequestFrame, { type: "rotate-key" }>;
+
+function askEngine(engine: Engine, frame: EngineFrame, signal: AbortSignal): Promise<EngineAnswer> {
   switch (frame.type) {
     case "read":
       return engine.read(frame);

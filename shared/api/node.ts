@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { labels, limitMs, nodeName, plainText, timestamp } from "./common.ts";
+import { labels, limitMs, maxLimitMs, nodeName, plainText, timestamp } from "./common.ts";
 
 /** What a machine says of itself; every field may be missing from a foreign agent. */
 export const nodeFacts = z.object({
@@ -39,6 +39,10 @@ export const nodeView = z.object({
   running: z.int(),
   queued: z.int(),
   maxProcesses: z.int(),
+  /** Only while it drains: nothing new starts there, and at the deadline what still lives is stopped (null: never). */
+  draining: z.object({ reason: z.string(), deadlineAt: timestamp.nullable() }).optional(),
+  /** Only while it is leased: nothing starts there but what names the lease. */
+  lease: z.object({ reason: z.string(), expiresAt: timestamp }).optional(),
   connectedAt: timestamp.nullable(),
   createdAt: timestamp,
 });
@@ -49,6 +53,22 @@ export const patchNodeBody = z.strictObject({
   labels: labels.optional(),
   maxProcesses: z.int().min(1).max(100_000).optional(),
 });
+const reason = plainText(1000).refine((text) => text.trim() !== "", "must not be empty or blank");
+/** Without `deadlineMs` what runs may take as long as it likes; 0 stops it at once. */
+export const drainBody = z.strictObject({
+  reason,
+  deadlineMs: z.int().min(0).max(maxLimitMs).optional(),
+});
+export type DrainBody = z.infer<typeof drainBody>;
+
+const maxLeaseMs = 30 * 24 * 3_600_000;
+export const leaseBody = z.strictObject({ reason, ttlMs: z.int().min(1).max(maxLeaseMs) });
+export type LeaseBody = z.infer<typeof leaseBody>;
+export const leaseView = z.object({ leaseId: z.string(), expiresAt: timestamp });
+export type LeaseView = z.infer<typeof leaseView>;
+/** The header by which a start, a renewal or a release names its lease. */
+export const leaseHeader = "Drover-Lease";
+
 export const listNodesQuery = {
   selector: z.string().max(4096).optional(),
   status: z.enum(nodeStatuses).optional(),

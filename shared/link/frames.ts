@@ -90,11 +90,16 @@ export const upFrame = z.discriminatedUnion("type", [
 ]);
 export type UpFrame = z.infer<typeof upFrame>;
 
+/** SHA-256 (hex) of the text of an agent's key. */
+const keyHash = z.string().regex(/^[0-9a-f]{64}$/, "must be a SHA-256 in hex");
+
+/** `keyHash`: of the key that is in force; until the next hello no key but one asked for on this socket replaces it. */
 const welcome = z.object({
   type: z.literal("welcome"),
   nodeId: z.string(),
   nodeName: z.string(),
   epoch: z.number(),
+  keyHash: keyHash.optional(),
 });
 const pong = z.object({ type: z.literal("pong") });
 /** Asks for a ping at once: another agent claims this node, and an answer proves that this one lives. */
@@ -159,6 +164,8 @@ export const requests = {
   stdin: z.object({ type: z.literal("stdin"), rid, id, b64, eof: z.boolean() }),
   extend: z.object({ type: z.literal("extend"), rid, id, timeoutMs: z.number() }),
   ports: z.object({ type: z.literal("ports"), rid, id }),
+  /** Make a key to follow the one of this hash, which is in force; see `rotateKeyReply`. */
+  rotateKey: z.object({ type: z.literal("rotate-key"), rid, keyHash }),
 } as const;
 
 /** Frames that get a reply. */
@@ -170,6 +177,7 @@ export const requestFrame = z.discriminatedUnion("type", [
   requests.stdin,
   requests.extend,
   requests.ports,
+  requests.rotateKey,
 ]);
 export type RequestFrame = z.infer<typeof requestFrame>;
 
@@ -217,5 +225,7 @@ export type WaitReply = z.infer<typeof waitReply>;
 export const portsReply = z.object({
   ports: z.array(z.object({ port: z.number(), pid: z.number(), address: z.string() })),
 });
+/** What `rotate-key` answers: the hash of the new key, which is on the agent's disk, as is the one in force. */
+export const rotateKeyReply = z.object({ keyHash });
 /** What `stdin` answers: how many bytes the pipe took. */
 export const stdinReply = z.object({ writtenBytes: z.number() });

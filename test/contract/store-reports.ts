@@ -195,9 +195,9 @@ export function reportsContract(store: OpenStore): void {
         exitCode: null,
       });
       expect(await processes().sealed(id)).toBeNull();
-      expect(await processes().takeQueued("node_00000000000000000000000000", 100)).not.toContainEqual(
-        expect.objectContaining({ id }),
-      );
+      expect(
+        await processes().takeQueued("node_00000000000000000000000000", 100, after(0)),
+      ).not.toContainEqual(expect.objectContaining({ id }));
     });
 
     it("is remembered with its first reason and the smallest grace until the end", async () => {

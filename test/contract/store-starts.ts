@@ -114,11 +114,11 @@ export function startsContract(store: OpenStore): void {
       for (let n = 0; n < 6; n++)
         ids.push((await inserted(store(), { nodeId, status: "queued", ifOffline: "queue" })).id);
       ids.sort();
-      const first = await processes().takeQueued(nodeId, 2);
+      const first = await processes().takeQueued(nodeId, 2, noon);
       expect(first.map(({ id, status }) => [id, status])).toEqual(
         ids.slice(0, 2).map((id) => [id, "starting"]),
       );
-      const takers = await Promise.all([1, 2, 3].map(() => processes().takeQueued(nodeId, 4)));
+      const takers = await Promise.all([1, 2, 3].map(() => processes().takeQueued(nodeId, 4, noon)));
       expect(
         takers
           .flat()
@@ -133,7 +133,7 @@ export function startsContract(store: OpenStore): void {
       await taken(store(), nodeId, [report(pushed.id, 1, { status: "starting" })]);
       await processes().putBack([pushed.id, unpushed.id]);
       expect((await processOf(store(), pushed.id)).status).toBe("starting");
-      expect((await processes().takeQueued(nodeId, 10)).map(({ id }) => id)).toEqual([unpushed.id]);
+      expect((await processes().takeQueued(nodeId, 10, noon)).map(({ id }) => id)).toEqual([unpushed.id]);
     });
 
     it("expires by its own time, and is not delivered when it may not wait", async () => {
@@ -185,7 +185,7 @@ export function startsContract(store: OpenStore): void {
       const reported = await inserted(store(), { nodeId });
       const waited = await inserted(store(), { nodeId, status: "queued", ifOffline: "queue" });
       await taken(store(), nodeId, [report(reported.id, 1, { status: "starting" })]);
-      await processes().takeQueued(nodeId, 10);
+      await processes().takeQueued(nodeId, 10, noon);
       const found = (await processes().unconfirmed(after(30_000))).filter((row) => row.nodeId === nodeId);
       expect(found).toEqual([{ id: silent.id, nodeId, heldBy: null }]);
       const later = await processes().unconfirmed(new Date(Date.now() + 60_000));

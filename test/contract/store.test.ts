@@ -5,6 +5,7 @@ import { testDatabase, type TestDatabase } from "../support/postgres.ts";
 import { eventsContract } from "./store-events.ts";
 import { idempotencyContract } from "./store-idempotency.ts";
 import { instancesContract } from "./store-instances.ts";
+import { maintenanceContract } from "./store-maintenance.ts";
 import { nodesContract } from "./store-nodes.ts";
 import { presenceContract } from "./store-presence.ts";
 import { reportsContract } from "./store-reports.ts";
@@ -36,6 +37,7 @@ describe("the Postgres store", () => {
     () => store,
     () => database.url,
   );
+  maintenanceContract(() => store);
   idempotencyContract(() => store);
   instancesContract(
     () => store,

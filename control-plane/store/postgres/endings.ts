@@ -1,30 +1,14 @@
-// Everything but a report that ends or asks to end a process. `concluded_at` is set exactly when the state is final.
+// Everything but a report that ends a process. `concluded_at` is set exactly when the state is final.
 
 import type { Processes } from "../store.ts";
 import type { Sql } from "./client.ts";
 import { againOnDeadlock } from "./deadlock.ts";
-import { allowedSteps, processColumns, processRow, unfinished, type ProcessRecord } from "./process-rows.ts";
+import { allowedSteps, unfinished } from "./process-rows.ts";
 
-type Rules = Pick<Processes, "requestStop" | "conclude" | "expireQueued" | "unconfirmed" | "confirm">;
+type Rules = Pick<Processes, "conclude" | "expireQueued" | "unconfirmed" | "confirm">;
 type Removal = Pick<Processes, "delete" | "prune">;
 
 export const endings = (sql: Sql): Rules => ({
-  async requestStop(id, { graceMs, reason, now }) {
-    const [stopped] = await sql<ProcessRecord[]>`
-      update processes set
-        status = case status when 'queued' then 'canceled' when 'running' then 'stopping' else status end,
-        concluded_at = case status when 'queued' then ${now} else concluded_at end,
-        sealed = case status when 'queued' then null else sealed end,
-        stop = case status when 'queued' then null else jsonb_build_object(
-          'graceMs', least((stop->>'graceMs')::bigint, ${graceMs}::bigint),
-          'reason', coalesce(stop->>'reason', ${reason}::text)) end
-      where id = ${id} and ${unfinished(sql)}
-      returning ${processColumns(sql)}`;
-    if (stopped) return processRow(stopped);
-    const [ended] = await sql<ProcessRecord[]>`select ${processColumns(sql)} from processes where id = ${id}`;
-    return ended && processRow(ended);
-  },
-
   async conclude(ids, { status, reason, now, onlyStatuses, onlyUnreported = false }) {
     const rows = await againOnDeadlock(
       () => sql<{ id: string }[]>`

@@ -6,8 +6,7 @@ import type { EnrollOutcome, JoinTokens } from "../store.ts";
 import type { joinTokens } from "../../../drizzle/schema.ts";
 import { json, type Sql } from "./client.ts";
 import { appendEvents } from "./events.ts";
-import { loseUnfinished, nodeRow, nodesWithCounts, type NodeRecord } from "./node-rows.ts";
-import { findNode } from "./nodes.ts";
+import { findNode, loseUnfinished, nodeRow, nodesWithCounts, type NodeRecord } from "./node-rows.ts";
 
 type EnrollInput = Parameters<JoinTokens["enroll"]>[0];
 type Token = typeof joinTokens.$inferSelect;

@@ -3,6 +3,7 @@ import type { NodeRow } from "../store.ts";
 import type { nodes } from "../../../drizzle/schema.ts";
 import type { Sql } from "./client.ts";
 import { unfinished } from "./process-rows.ts";
+import { storable } from "./text.ts";
 
 export type NodeRecord = typeof nodes.$inferSelect & { running: number; queued: number };
 
@@ -13,6 +14,13 @@ export const nodesWithCounts = (sql: Sql) => sql`
   select nodes.*, counts.running, counts.queued from nodes cross join lateral (
     select count(*) filter (where status <> 'queued') as running, count(*) filter (where status = 'queued') as queued
     from processes where node_id = nodes.id and ${unfinished(sql)}) counts`;
+
+/** By id or by name, with its counts. */
+export async function findNode(sql: Sql, idOrName: string): Promise<NodeRow | undefined> {
+  const wanted = storable(idOrName);
+  const [found] = await sql<NodeRecord[]>`${nodesWithCounts(sql)} where id = ${wanted} or name = ${wanted}`;
+  return found && nodeRow(found);
+}
 
 /** Whatever is unfinished on a node becomes `lost`, and what lived on there is no longer listed. */
 export const loseUnfinished = (sql: Sql, lost: { nodeId: string; reason: EndReason; now: Date }) => sql`

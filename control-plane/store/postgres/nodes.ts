@@ -1,11 +1,11 @@
-import type { NodeRow, Nodes } from "../store.ts";
-import { jsonOrNull, type Pool, type Sql } from "./client.ts";
-import { oneOfMany } from "./one-of-many.ts";
+import type { Nodes } from "../store.ts";
+import { jsonOrNull, type Pool } from "./client.ts";
 import { appendEvents } from "./events.ts";
-import { loseUnfinished, nodeRow, nodesWithCounts, type NodeRecord } from "./node-rows.ts";
+import { maintenance } from "./maintenance.ts";
+import { findNode, loseUnfinished, nodeRow, nodesWithCounts, type NodeRecord } from "./node-rows.ts";
+import { oneOfMany } from "./one-of-many.ts";
 import { presenceStore } from "./presence.ts";
 import { sessionStore } from "./sessions.ts";
-import { storable } from "./text.ts";
 
 const uniqueViolation = "23505";
 
@@ -53,14 +53,8 @@ export const nodeStore = (sql: Pool): Nodes => ({
 
   ...sessionStore(sql),
   ...presenceStore(sql),
+  ...maintenance(sql),
 });
-
-/** By id or by name, with its counts. */
-export async function findNode(sql: Sql, idOrName: string): Promise<NodeRow | undefined> {
-  const wanted = storable(idOrName);
-  const [found] = await sql<NodeRecord[]>`${nodesWithCounts(sql)} where id = ${wanted} or name = ${wanted}`;
-  return found && nodeRow(found);
-}
 
 const isTaken = (error: unknown): boolean =>
   error instanceof Error && "code" in error && error.code === uniqueViolation;

@@ -6,7 +6,7 @@ import type { Sql } from "./client.ts";
 /** A row of `processes` as the columns below select it. */
 export type ProcessRecord = Omit<
   typeof processes.$inferSelect,
-  "sealed" | "chatId" | "handedOutAt" | "concludedAt"
+  "sealed" | "chatId" | "handedOutAt" | "concludedAt" | "leaseId"
 >;
 
 // The record is the row: a column that the store's type lacks, or the other way round, is an error here.
@@ -26,9 +26,10 @@ export const allowedSteps: string[] = processStatuses.flatMap((now) =>
 );
 
 /** The row that `insert` has just stored. */
-export function rowOfNew({ sealed: _sealed, digest: _digest, ...start }: NewProcess): ProcessRow {
+export function rowOfNew(start: NewProcess): ProcessRow {
+  const { sealed: _sealed, digest: _digest, leaseId: _leaseId, ...shown } = start;
   return {
-    ...start,
+    ...shown,
     reason: null,
     detail: null,
     exitCode: null,

@@ -4,6 +4,7 @@ import { endings, removal } from "./endings.ts";
 import { processColumns, processRow, unfinished, type ProcessRecord } from "./process-rows.ts";
 import { reports } from "./reports.ts";
 import { starts } from "./starts.ts";
+import { stops } from "./stops.ts";
 
 type Reading = Pick<Processes, "get" | "list" | "sealed" | "outputs" | "unfinished" | "setTimeoutMs">;
 
@@ -12,6 +13,7 @@ export const processStore = (sql: Sql): Processes => ({
   ...reports(sql),
   ...endings(sql),
   ...removal(sql),
+  ...stops(sql),
   ...reading(sql),
 });
 

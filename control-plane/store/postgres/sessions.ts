@@ -70,11 +70,11 @@ async function take(sql: Sql, id: string, hello: NewSession): Promise<Taken | un
         clock_skew_ms = ${clockSkewMs}, held_by = ${instance}, connected_at = ${now}, last_seen_at = ${now},
         orderly = false, offline_at = null
       from former where nodes.id = former.id
-      returning nodes.id, epoch, name, max_processes, was_away,
+      returning nodes.id, epoch, name, key_hash, max_processes, was_away,
         nullif(former.machine_id, ${machineId}) as former_machine_id,
         exists (select from processes where node_id = nodes.id and ${unfinished(sql)}) as unfinished
     ), told as (
       ${eventOfEach(sql, { from: "session", type: "node.online", at: now, where: sql`was_away` })}
-    ) select epoch, name, max_processes, former_machine_id, unfinished from session`;
+    ) select epoch, name, key_hash, max_processes, former_machine_id, unfinished from session`;
   return session;
 }

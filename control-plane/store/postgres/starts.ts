@@ -3,6 +3,7 @@
 import type { InsertOutcome, NewProcess, Processes } from "../store.ts";
 import type { processKeys } from "../../../drizzle/schema.ts";
 import { json, type Sql } from "./client.ts";
+import { heldNode, holdOf, isHeld } from "./holds.ts";
 import { processColumns, processRow, rowOfNew, type ProcessRecord } from "./process-rows.ts";
 import { storable } from "./text.ts";
 
@@ -12,8 +13,7 @@ type KeyRecord = typeof processKeys.$inferSelect;
 const maxTries = 3;
 
 export const starts = (sql: Sql): Starts => ({
-  insert: (start) =>
-    start.key === null ? insertPlain(sql, storableStart(start)) : insertKeyed(sql, storableStart(start)),
+  insert: (start) => insertStart(sql, storableStart(start)),
 
   async fenceKey({ nodeId, chatId, key, now }) {
     const scope = scopeOf(nodeId, chatId);
@@ -30,12 +30,14 @@ export const starts = (sql: Sql): Starts => ({
     throw new Error(`The key of a process in ${scope} kept changing.`);
   },
 
-  async takeQueued(nodeId, limit) {
+  async takeQueued(nodeId, limit, now) {
     // The database's clock: a row that waited for days has just begun to wait for its node's answer.
     const taken = await sql<ProcessRecord[]>`
+      with node as materialized (${heldNode(sql, nodeId)})
       update processes set status = 'starting', handed_out_at = now()
       where id in (
         select id from processes where node_id = ${nodeId} and status = 'queued' and concluded_at is null
+          and not ${isHeld(sql, now, sql`processes.lease_id`)}
         order by id limit ${limit} for update skip locked)
       returning ${processColumns(sql)}`;
     return taken.map(processRow).toSorted(byId);
@@ -55,33 +57,45 @@ const storableStart = (start: NewProcess): NewProcess => storable(start);
 
 const scopeOf = (nodeId: string, chatId: string | null) => chatId ?? nodeId;
 
-async function insertPlain(sql: Sql, start: NewProcess): Promise<InsertOutcome> {
-  await sql`insert into processes (${insertColumns(sql)}) select ${insertValues(sql, start)}`;
-  return { outcome: "inserted", process: rowOfNew(start) };
+// Where nothing was stored, it is told why by looking again; what was found may have changed since, then it is tried anew.
+async function insertStart(sql: Sql, start: NewProcess): Promise<InsertOutcome> {
+  const key = {
+    scope: scopeOf(start.nodeId, start.launch.chatId),
+    key: start.key ?? "",
+    digest: start.digest,
+  };
+  for (let tries = 0; tries < maxTries; tries++) {
+    const inserted = await (start.key === null ? insertPlain(sql, start) : insertKeyed(sql, start, key));
+    if (inserted.length > 0) return { outcome: "inserted", process: rowOfNew(start) };
+    // A key that was seen comes first: a repeat starts nothing.
+    const outcome = start.key === null ? undefined : await outcomeOfKey(sql, key);
+    if (outcome) return outcome;
+    const hold = await holdOf(sql, start);
+    if (hold) return { outcome: "held", hold };
+  }
+  throw new Error(`The key of a process in ${key.scope} or the state of its node kept changing.`);
 }
 
-async function insertKeyed(sql: Sql, start: NewProcess): Promise<InsertOutcome> {
-  const scope = scopeOf(start.nodeId, start.launch.chatId);
-  const key = start.key ?? "";
-  for (let tries = 0; tries < maxTries; tries++) {
-    const inserted = await sql`
-      with claim as (
-        insert into process_keys (scope, key, process_id, digest, created_at)
-        values (${scope}, ${key}, ${start.id}, ${start.digest}, ${start.createdAt})
-        on conflict do nothing returning scope)
-      insert into processes (${insertColumns(sql)}) select ${insertValues(sql, start)} from claim returning id`;
-    if (inserted.length > 0) return { outcome: "inserted", process: rowOfNew(start) };
-    const outcome = await outcomeOfKey(sql, { scope, key, digest: start.digest });
-    if (outcome) return outcome;
-  }
-  throw new Error(`The key of a process in ${scope} kept changing.`);
-}
+type Key = { scope: string; key: string; digest: string };
+
+const insertPlain = (sql: Sql, start: NewProcess) => sql`
+  with node as materialized (${heldNode(sql, start.nodeId)})
+  insert into processes (${insertColumns(sql)}) select ${insertValues(sql, start)}
+  where not ${isHeldFor(sql, start)} returning id`;
+
+const insertKeyed = (sql: Sql, start: NewProcess, { scope, key, digest }: Key) => sql`
+  with node as materialized (${heldNode(sql, start.nodeId)}), claim as (
+    insert into process_keys (scope, key, process_id, digest, created_at)
+    select ${scope}::text, ${key}::text, ${start.id}::text, ${digest}::text, ${start.createdAt}::timestamptz
+    where not ${isHeldFor(sql, start)}
+    on conflict do nothing returning scope)
+  insert into processes (${insertColumns(sql)}) select ${insertValues(sql, start)} from claim returning id`;
+
+const isHeldFor = (sql: Sql, { createdAt, leaseId }: NewProcess) =>
+  isHeld(sql, createdAt, sql`${leaseId ?? null}::text`);
 
 /** What a key that is taken means for a start; undefined when its process was deleted in between. */
-async function outcomeOfKey(
-  sql: Sql,
-  { scope, key, digest }: { scope: string; key: string; digest: string },
-): Promise<InsertOutcome | undefined> {
+async function outcomeOfKey(sql: Sql, { scope, key, digest }: Key): Promise<InsertOutcome | undefined> {
   const seen = await keyRecord(sql, scope, key);
   if (!seen) return undefined;
   if (seen.processId === null) return { outcome: "start_canceled" };
@@ -97,10 +111,12 @@ const recordOf = async (sql: Sql, id: string): Promise<ProcessRecord | undefined
   (await sql<ProcessRecord[]>`select ${processColumns(sql)} from processes where id = ${id}`)[0];
 
 const insertColumns = (sql: Sql) => sql`
-  id, node_id, chat_id, key, launch, sealed, background, labels, if_offline, queue_ttl_ms, status, created_at, handed_out_at`;
+  id, node_id, chat_id, key, launch, sealed, background, labels, if_offline, queue_ttl_ms, lease_id, status, created_at,
+  handed_out_at`;
 
 const insertValues = (sql: Sql, start: NewProcess) => sql`
   ${start.id}::text, ${start.nodeId}::text, ${start.launch.chatId}::text, ${start.key}::text,
   ${json(sql, start.launch)}::jsonb, ${start.sealed}::bytea, ${start.background}::boolean,
-  ${json(sql, start.labels)}::jsonb, ${start.ifOffline}::text, ${start.queueTtlMs}::bigint, ${start.status}::text,
+  ${json(sql, start.labels)}::jsonb, ${start.ifOffline}::text, ${start.queueTtlMs}::bigint, ${start.leaseId ?? null}::text,
+  ${start.status}::text,
   ${start.createdAt}::timestamptz, ${start.status === "starting" ? start.createdAt : null}::timestamptz`;

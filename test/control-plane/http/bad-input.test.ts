@@ -92,6 +92,22 @@ const cases: Case[] = [
   ["a token that is used 0 times", "maxUses", ["POST", "/v1/join-tokens", { maxUses: 0 }]],
   ["a token for a name with a space", "nodeName", ["POST", "/v1/join-tokens", { nodeName: "a b" }]],
   ["a key hash that is none", "keyHash", ["POST", "/v1/enroll", { joinToken: "t", name: "n", keyHash: "x" }]],
+  ["a drain without a reason", "reason", ["POST", "/v1/nodes/n/drain", {}]],
+  ["a drain for a blank reason", "reason", ["POST", "/v1/nodes/n/drain", { reason: " " }]],
+  ["a reason with NUL", "reason", ["POST", "/v1/nodes/n/drain", { reason: "a\0" }]],
+  ["a reason that is too long", "reason", ["POST", "/v1/nodes/n/drain", { reason: "x".repeat(1001) }]],
+  ["a negative deadline", "deadlineMs", ["POST", "/v1/nodes/n/drain", { reason: "r", deadlineMs: -1 }]],
+  ["a deadline as text", "deadlineMs", ["POST", "/v1/nodes/n/drain", { reason: "r", deadlineMs: "1m" }]],
+  [
+    "a deadline of over ten years",
+    "deadlineMs",
+    ["POST", "/v1/nodes/n/drain", { reason: "r", deadlineMs: 315_360_000_001 }],
+  ],
+  ["an unknown field of a drain", "force", ["POST", "/v1/nodes/n/drain", { reason: "r", force: true }]],
+  ["a lease without a reason", "reason", ["POST", "/v1/nodes/n/lease", { ttlMs: 1 }]],
+  ["a lease without an end", "ttlMs", ["POST", "/v1/nodes/n/lease", { reason: "r" }]],
+  ["a lease of no time", "ttlMs", ["POST", "/v1/nodes/n/lease", { reason: "r", ttlMs: 0 }]],
+  ["a lease of over 30 days", "ttlMs", ["POST", "/v1/nodes/n/lease", { reason: "r", ttlMs: 2_592_000_001 }]],
   ["a node name like an id", "name", ["PATCH", "/v1/nodes/n", { name: "node_x" }]],
 ];
 
@@ -140,13 +156,10 @@ describe("bad input", () => {
       status: 422,
       body: { field: "chatId" },
     });
-    for (const path of [
-      `/v1/processes/${id}/resize`,
-      "/v1/nodes/n/drain",
-      "/v1/nodes/n/lease",
-      "/v1/nodes/n/rotate-key",
-    ])
-      expect(await service.post(path, {})).toMatchObject({ status: 422, body: { code: "not_supported" } });
+    expect(await service.post(`/v1/processes/${id}/resize`, {})).toMatchObject({
+      status: 422,
+      body: { code: "not_supported" },
+    });
   });
 
   it("a refused command is 422 with rule and reason before its node is looked for, and nothing is stored", async () => {

@@ -20,7 +20,7 @@ export class PlayedNode {
   readonly launches: Launch[] = [];
   /** Called for each start; a test may report an ending at once. */
   onStart: (launch: Launch) => void = (launch) => this.report({ id: launch.id, status: "running" });
-  /** Answers requests other than `read`. */
+  /** Answers requests other than `read`; undefined: the test replies later. */
   onRequest: (frame: Extract<DownFrame, { rid: string }>) => unknown = () => ({});
   readonly #link: Link;
   readonly #nodeId: string;
@@ -109,6 +109,11 @@ export class PlayedNode {
     this.report({ id, status: "exited", exitCode: 0, exitedAgeMs: 0, durationMs: 1, ...change });
   }
 
+  reply(rid: string, answer: unknown): void {
+    const isError = typeof answer === "object" && answer !== null && "error" in answer;
+    this.#say({ type: "reply", rid, ...(isError ? (answer as object) : { value: answer }) });
+  }
+
   /** What the node keeps of an ended process is gone. */
   forget(id: string): void {
     for (const key of [...this.#held.keys()]) if (key.startsWith(`${id} `)) this.#held.delete(key);
@@ -189,12 +194,7 @@ export class PlayedNode {
   #answer(frame: Extract<DownFrame, { rid: string }>): void {
     if (frame.type !== "read") {
       const answer = this.onRequest(frame);
-      const isError = typeof answer === "object" && answer !== null && "error" in answer;
-      return this.#say({
-        type: "reply",
-        rid: frame.rid,
-        ...(isError ? (answer as object) : { value: answer }),
-      });
+      return answer === undefined ? undefined : this.reply(frame.rid, answer);
     }
     const held = this.#held.get(`${frame.id} ${frame.stream}`);
     if (held === undefined && this.#known.get(frame.id)?.totalBytes !== 0)

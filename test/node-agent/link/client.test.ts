@@ -150,6 +150,24 @@ describe("a link", () => {
     await linked.link?.close();
   });
 
+  it("tries its newest key first, and at once the one before it where that is not known", async () => {
+    linked.keys = ["newest", "older"];
+    linked.plane.unknownKeys.add("newest");
+    linked.open();
+    await linked.plane.welcomed();
+    expect(linked.plane.authorizations).toEqual(["Bearer node_1.newest", "Bearer node_1.older"]);
+    expect(linked.logged).not.toContain("link.unreachable");
+    await vi.waitFor(() => expect(linked.welcomes).toMatchObject([{ nodeName: "n1" }]));
+  });
+
+  it("does not try an older key for any other reason", async () => {
+    linked.keys = ["newest", "older"];
+    linked.plane.refuseWith = 503;
+    linked.open();
+    await vi.waitFor(() => expect(linked.plane.authorizations.length).toBeGreaterThan(1));
+    expect(new Set(linked.plane.authorizations)).toEqual(new Set(["Bearer node_1.newest"]));
+  });
+
   it("ends at once when closed while it waits for its next attempt", async () => {
     linked.plane.refuseWith = 503;
     linked.open({ random: () => 0.999 });
@@ -173,7 +191,7 @@ describe("a link to a control plane that answers nothing", () => {
     const address = server.address();
     const port = typeof address === "object" && address ? address.port : 0;
     linked.open({
-      identity: { nodeId: "node_1", name: "n1", key: "k", url: `http://127.0.0.1:${port}` },
+      self: linked.self(`http://127.0.0.1:${port}`),
       times: { pingEveryMs: 1000, silenceMs: 1000, handshakeMs: 50 },
     });
     await vi.waitFor(() => expect(taken.length).toBeGreaterThan(1));

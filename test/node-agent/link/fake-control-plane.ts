@@ -61,6 +61,8 @@ export class FakeControlPlane {
   });
   /** An HTTP status instead of a socket. */
   refuseWith: number | undefined;
+  /** Keys that nobody has. */
+  readonly unknownKeys = new Set<string>();
   #arrived: AgentEnd[] = [];
   #wake: () => void = () => undefined;
   readonly #sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false });
@@ -75,9 +77,12 @@ export class FakeControlPlane {
 
   async listen(port = 0): Promise<this> {
     this.#http.on("upgrade", (request, socket, head) => {
+      // An agent that was refused drops the connection.
+      socket.on("error", () => undefined);
       this.authorizations.push(request.headers.authorization);
-      if (this.refuseWith !== undefined)
-        return socket.end(`HTTP/1.1 ${this.refuseWith} No\r\nconnection: close\r\n\r\n`);
+      const isUnknown = this.unknownKeys.has(request.headers.authorization?.split(".")[1] ?? "");
+      const status = isUnknown ? 401 : this.refuseWith;
+      if (status !== undefined) return socket.end(`HTTP/1.1 ${status} No\r\nconnection: close\r\n\r\n`);
       this.#sockets.handleUpgrade(request, socket, head, (opened) => {
         this.#arrived.push(new AgentEnd(opened));
         this.#wake();

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach } from "vitest";
 import { Link, type LinkNeeds } from "../../../node-agent/link/client.ts";
+import type { SelfOnLink } from "../../../node-agent/link/self-on-link.ts";
 import { FakeControlPlane } from "./fake-control-plane.ts";
 import { FakeEngine } from "./fake-engine.ts";
 
@@ -12,12 +13,24 @@ export class Linked {
   plane = new FakeControlPlane();
   engine = new FakeEngine();
   logged: string[] = [];
+  keys = [key];
+  readonly welcomes: { nodeName: string; keyHash?: string | undefined }[] = [];
   link: Link | undefined;
+
+  self(url: string): SelfOnLink {
+    return {
+      nodeId: "node_1",
+      url,
+      keys: this.keys,
+      welcomed: (welcome) => void this.welcomes.push(welcome),
+      rotateKey: (inForce) => ({ value: { keyHash: inForce } }),
+    };
+  }
 
   open(more: Partial<LinkNeeds> = {}): Link {
     const note = (event: string) => void this.logged.push(event);
     this.link = new Link({
-      identity: { nodeId: "node_1", name: "n1", key, url: this.plane.url },
+      self: this.self(this.plane.url),
       engine: this.engine,
       greeting,
       load: () => Promise.resolve(load),

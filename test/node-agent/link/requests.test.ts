@@ -3,6 +3,17 @@ import { linkedForEachTest } from "./linked.ts";
 
 const linked = linkedForEachTest();
 
+describe("a wish for a new key", () => {
+  it("is answered by who the agent is, not by the engine", async () => {
+    linked.open();
+    const end = await linked.plane.welcomed();
+    const keyHash = "a".repeat(64);
+    end.send({ type: "rotate-key", rid: "r1", keyHash });
+    expect(await end.next("reply")).toEqual({ type: "reply", rid: "r1", value: { keyHash } });
+    expect(linked.engine.calls).toEqual([]);
+  });
+});
+
 describe("requests", () => {
   it("reach the engine with their fields and get one reply each", async () => {
     linked.open();
