@@ -95,16 +95,17 @@ describe("a tick", () => {
     const node = await rig.node();
     const agent = await rig.online(node.id);
     const begin = await eventsBegin(rig.store);
-    agent.cut();
-    await expect.poll(async () => (await rig.store.nodes.find(node.id))?.connectedAt).toBeNull();
-    const status = async () => nodeStatus(rig.needs, await findNode(rig.needs, node.id));
     const looks = { count: 0 };
     const end = rig.needs.bus.subscribe(`node:${node.id}`, () => (looks.count += 1));
+    agent.cut();
+    // The end of the session, once it is written down.
+    await expect.poll(() => looks.count).toBe(1);
+    const status = async () => nodeStatus(rig.needs, await findNode(rig.needs, node.id));
     await tickAfter(178 * second);
-    expect([await status(), looks.count]).toEqual(["unreachable", 0]);
+    expect([await status(), looks.count]).toEqual(["unreachable", 1]);
     await tickAfter(181 * second);
     await tickAfter(190 * second);
-    expect([await status(), looks.count]).toEqual(["offline", 1]);
+    expect([await status(), looks.count]).toEqual(["offline", 2]);
     end();
     const told = await settledEvents(rig.store, begin);
     expect(told.filter(({ nodeId }) => nodeId === node.id).map(({ type }) => type)).toEqual([
