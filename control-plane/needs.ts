@@ -2,6 +2,7 @@ import type { StreamName } from "#shared/streams.ts";
 import type { PlainFrame, RequestFrame } from "#shared/link/frames.ts";
 import type { Launch } from "#shared/link/launch.ts";
 import type { Bus } from "./bus/bus.ts";
+import type { QueueGauge } from "./queue-gauge.ts";
 import type { NodeSign, Store } from "./store/store.ts";
 
 /** What every action may use; the entry of a runtime builds it once. */
@@ -10,6 +11,7 @@ export interface Needs {
   bus: Bus;
   hub: NodeHub;
   seal: Seal;
+  queue: QueueGauge;
   config: Config;
   log: Log;
   /** The id of this control plane among those that share the database. */
@@ -81,6 +83,8 @@ export interface NodeHub {
   start(nodeId: string, launch: Launch): boolean;
   /** How many more processes a node that is here takes now (its maxProcesses less what is alive there); else 0. */
   free(nodeId: string): number;
+  /** Runs rounds of dispatching to a node that is here one after the other; who asks during one shares the next. */
+  inTurn(nodeId: string, round: () => Promise<void>): Promise<void>;
   /** Lets the other instance that holds the node look at its queue. */
   dispatchElsewhere(nodeId: string): void;
   /** Whether a node that is here confirmed that it has this process (accepted frame, report or inventory). */

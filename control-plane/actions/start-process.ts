@@ -15,6 +15,9 @@ import { launchOf, withoutSecrets } from "./launch.ts";
 import { requireSupported } from "./not-supported.ts";
 import { inputDigest } from "./input-digest.ts";
 
+/** Places come up as processes end. */
+const retryAfterS = 5;
+
 export type Started = { process: ProcessRow; attached: boolean };
 
 // Before anything is stored: unsupported fields, then the guard, then the node's state. Answers the node's id.
@@ -69,6 +72,7 @@ export const startProcess = async (
     ifOffline: body.ifOffline,
     queueTtlMs: body.queueTtlMs,
     leaseId,
+    queueFull: !room && !(await needs.queue.hasRoom()),
     createdAt: needs.now(),
   });
   const process = existing(stored);
@@ -79,6 +83,8 @@ export const startProcess = async (
 const existing = (stored: InsertOutcome): ProcessRow => {
   if ("process" in stored) return stored.process;
   if (stored.outcome === "held") throw heldError(stored.hold);
+  if (stored.outcome === "queue_full")
+    throw new DroverError("queue_full", "too many starts wait already; try again later", { retryAfterS });
   if (stored.outcome === "start_canceled")
     throw new DroverError("start_canceled", "this key was canceled before its start arrived");
   throw new DroverError("idempotency_mismatch", "a process with this key was started with another input");

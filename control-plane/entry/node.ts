@@ -13,6 +13,7 @@ import { dispatchQueued } from "../link/dispatch.ts";
 import { openLink, type Link } from "../link/link.ts";
 import type { Config, Needs } from "../needs.ts";
 import { startTicker } from "../scheduler/ticker.ts";
+import { queueGauge } from "../queue-gauge.ts";
 import { sealWith } from "../seal.ts";
 import { acceptAgents } from "./agent-upgrade.ts";
 import { openDatabase, type Database } from "./database.ts";
@@ -111,7 +112,8 @@ const needsOf = async (
   const cluster = openCluster({ store, local, log, place: `${hostname()}:${process.pid}`, version });
   const seal = await sealWith(await secretKeyOf(settings));
   const { bus, self: instance } = cluster;
-  const rest = { store, bus, seal, config, log, instance, now: () => new Date() };
+  const queue = queueGauge(store.processes, settings.maxQueued);
+  const rest = { store, bus, seal, queue, config, log, instance, now: () => new Date() };
   const link = openLink(rest, {
     elsewhere: cluster.elsewhere,
     sha256Hex: (text) => hash("sha256", text, "hex"),

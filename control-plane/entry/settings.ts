@@ -25,6 +25,8 @@ export type Settings = {
   publicUrl: string | undefined;
   /** What ran on a node that has been away for this time is lost. */
   nodeGoneMs: number;
+  /** Starts that may wait on all nodes together. */
+  maxQueued: number;
   log: LogFormat;
 };
 
@@ -52,6 +54,7 @@ export const settingsFromEnv = (env: Env, flags: Flags = {}): Settings => {
     adminToken: adminToken && token(adminToken),
     secretKey: secretKey === undefined ? undefined : keyBytes(secretKey),
     publicUrl: publicUrl && webUrl(publicUrl),
+    maxQueued: maxQueued(given(env["DROVER_MAX_QUEUED"])),
     nodeGoneMs: nodeGoneMs(given(env["DROVER_NODE_GONE_AFTER"]) ?? "7d"),
     log: logFormat(given(env["DROVER_LOG"])),
   };
@@ -83,6 +86,12 @@ const webUrl = (text: string): string => {
 
 // A node that is only just offline may be on its way back; a limit below that would lose what still runs.
 const leastNodeGoneMs = 3_600_000;
+
+const maxQueued = (text: string | undefined): number => {
+  if (text === undefined) return 100_000;
+  if (!/^\d{1,9}$/.test(text)) throw new SettingError("DROVER_MAX_QUEUED must be a whole number, 0 or more");
+  return Number(text);
+};
 
 const nodeGoneMs = (text: string): number => {
   const parsed = parseDuration(text);

@@ -37,6 +37,8 @@ export const problem = (c: Context<AppEnv>, error: DroverError): Response => {
   if (error.code === "unauthorized") c.header("www-authenticate", "Bearer");
   const allow = error.code === "method_not_allowed" ? error.detail["allow"] : undefined;
   if (typeof allow === "string") c.header("allow", allow);
+  const { retryAfterS } = error.detail;
+  if (typeof retryAfterS === "number") c.header("retry-after", String(retryAfterS));
   const body = {
     // What an outage knows about its cause is for the log.
     ...(status < 500 ? error.detail : {}),

@@ -44,6 +44,7 @@ const start: Route = route({
     "node_offline",
     "node_draining",
     "node_leased",
+    "queue_full",
     "idempotency_mismatch",
     "start_canceled",
     "payload_too_large",

@@ -20,9 +20,16 @@ export async function dispatchStart(needs: DispatchNeeds, nodeId: string, launch
   return false;
 }
 
-/** Starts queued rows of the node, oldest first, while it has places; whoever has its socket does it. */
+/**
+ * Starts queued rows of the node, oldest first, while it has places; whoever has its socket does it, one round after the
+ * other, so that what one took is sent before the next one takes.
+ */
 export async function dispatchQueued(needs: DispatchNeeds, nodeId: string): Promise<void> {
   if (needs.hub.here(nodeId) === undefined) return needs.hub.dispatchElsewhere(nodeId);
+  await needs.hub.inTurn(nodeId, () => sendQueued(needs, nodeId));
+}
+
+async function sendQueued(needs: DispatchNeeds, nodeId: string): Promise<void> {
   for (let places = needs.hub.free(nodeId); places > 0; places = needs.hub.free(nodeId)) {
     const rows = await needs.store.processes.takeQueued(nodeId, Math.min(places, batch), needs.now());
     if (rows.length === 0) return;

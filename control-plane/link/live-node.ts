@@ -9,6 +9,7 @@ import { dispatchQueued } from "./dispatch.ts";
 import { Follows } from "./follows.ts";
 import { Intake } from "./intake.ts";
 import { reconcile } from "./reconcile.ts";
+import { oneAtATime } from "./one-at-a-time.ts";
 import type { WriteReports } from "./report-writer.ts";
 import { Requests } from "./requests.ts";
 import type { Session } from "./session.ts";
@@ -37,6 +38,7 @@ const tryAgainLater = 1013;
 
 export class LiveNode {
   readonly alive = new Alive();
+  readonly inTurn = oneAtATime();
   readonly requests: Requests;
   readonly follows: Follows;
   readonly #needs: Needs;

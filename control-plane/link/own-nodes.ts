@@ -4,7 +4,7 @@ import type { Holders } from "./holders.ts";
 /** The nodes whose sockets are in this process. */
 export type OwnNodes = Pick<
   NodeHub,
-  "here" | "sign" | "start" | "free" | "confirmed" | "sentAt" | "request" | "follow" | "disconnect"
+  "here" | "sign" | "start" | "free" | "inTurn" | "confirmed" | "sentAt" | "request" | "follow" | "disconnect"
 > & {
   push(...args: Parameters<NodeHub["push"]>): boolean;
   answersProbe(nodeId: string): Promise<boolean>;
@@ -18,6 +18,7 @@ export function ownNodes(holders: Holders): OwnNodes {
     push: (nodeId, frame) => node(nodeId)?.send(frame) ?? false,
     start: (nodeId, launch) => node(nodeId)?.start(launch) ?? false,
     free: (nodeId) => node(nodeId)?.free() ?? 0,
+    inTurn: (nodeId, round) => node(nodeId)?.inTurn(round) ?? Promise.resolve(),
     confirmed: (nodeId, processId) => node(nodeId)?.alive.confirmed(processId) ?? false,
     sentAt: (nodeId, processId) => node(nodeId)?.alive.sentAt(processId),
     request: (nodeId, frame, limit) =>

@@ -197,10 +197,12 @@ export type NewProcess = {
   queueTtlMs: number;
   /** The lease of its node that the start names, if it does. */
   leaseId?: string | undefined;
+  /** A `queued` one is stored only where its key was seen. */
+  queueFull?: boolean | undefined;
   createdAt: Date;
 };
 
-export type ProcessRow = Omit<NewProcess, "status" | "sealed" | "digest" | "leaseId"> & {
+export type ProcessRow = Omit<NewProcess, "status" | "sealed" | "digest" | "leaseId" | "queueFull"> & {
   /** Without env (empty) and with stdin text emptied: those are sealed. */
   launch: Launch;
   status: ProcessStatus;
@@ -253,7 +255,7 @@ export type StoredOutput = { stream: StreamName; head: Uint8Array; tail: Uint8Ar
 export type InsertOutcome =
   | { outcome: "inserted"; process: ProcessRow }
   | { outcome: "attached"; process: ProcessRow }
-  | { outcome: "mismatch" | "start_canceled" }
+  | { outcome: "mismatch" | "start_canceled" | "queue_full" }
   | { outcome: "held"; hold: Hold };
 
 export type ListProcesses = {
@@ -280,6 +282,8 @@ export interface Processes {
   unfinished(nodeId: string): Promise<ProcessRow[]>;
   /** Queued rows of the node, oldest first, become `starting`; returns them. None while it drains; while it is leased those of the lease. */
   takeQueued(nodeId: string, limit: number, now: Date): Promise<ProcessRow[]>;
+  /** How many starts wait on all nodes. */
+  countQueued(): Promise<number>;
   /** `starting` rows that were never pushed (the socket had gone) go back to `queued`, only if no report came. */
   putBack(ids: string[]): Promise<void>;
   /**

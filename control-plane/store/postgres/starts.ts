@@ -4,10 +4,10 @@ import type { InsertOutcome, NewProcess, Processes } from "../store.ts";
 import type { processKeys } from "../../../drizzle/schema.ts";
 import { json, type Sql } from "./client.ts";
 import { heldNode, holdOf, isHeld } from "./holds.ts";
-import { processColumns, processRow, rowOfNew, type ProcessRecord } from "./process-rows.ts";
+import { processColumns, processRow, rowOfNew, unfinished, type ProcessRecord } from "./process-rows.ts";
 import { storable } from "./text.ts";
 
-type Starts = Pick<Processes, "insert" | "fenceKey" | "takeQueued" | "putBack">;
+type Starts = Pick<Processes, "insert" | "fenceKey" | "takeQueued" | "countQueued" | "putBack">;
 type KeyRecord = typeof processKeys.$inferSelect;
 
 const maxTries = 3;
@@ -43,6 +43,12 @@ export const starts = (sql: Sql): Starts => ({
     return taken.map(processRow).toSorted(byId);
   },
 
+  async countQueued() {
+    const [found] = await sql<{ count: number }[]>`
+      select count(*) from processes where ${unfinished(sql)} and status = 'queued'`;
+    return found?.count ?? 0;
+  },
+
   async putBack(ids) {
     await sql`
       update processes set status = 'queued', handed_out_at = null
@@ -72,6 +78,7 @@ async function insertStart(sql: Sql, start: NewProcess): Promise<InsertOutcome> 
     if (outcome) return outcome;
     const hold = await holdOf(sql, start);
     if (hold) return { outcome: "held", hold };
+    if (start.queueFull === true) return { outcome: "queue_full" };
   }
   throw new Error(`The key of a process in ${key.scope} or the state of its node kept changing.`);
 }
@@ -81,18 +88,18 @@ type Key = { scope: string; key: string; digest: string };
 const insertPlain = (sql: Sql, start: NewProcess) => sql`
   with node as materialized (${heldNode(sql, start.nodeId)})
   insert into processes (${insertColumns(sql)}) select ${insertValues(sql, start)}
-  where not ${isHeldFor(sql, start)} returning id`;
+  where not ${isRefused(sql, start)} returning id`;
 
 const insertKeyed = (sql: Sql, start: NewProcess, { scope, key, digest }: Key) => sql`
   with node as materialized (${heldNode(sql, start.nodeId)}), claim as (
     insert into process_keys (scope, key, process_id, digest, created_at)
     select ${scope}::text, ${key}::text, ${start.id}::text, ${digest}::text, ${start.createdAt}::timestamptz
-    where not ${isHeldFor(sql, start)}
+    where not ${isRefused(sql, start)}
     on conflict do nothing returning scope)
   insert into processes (${insertColumns(sql)}) select ${insertValues(sql, start)} from claim returning id`;
 
-const isHeldFor = (sql: Sql, { createdAt, leaseId }: NewProcess) =>
-  isHeld(sql, createdAt, sql`${leaseId ?? null}::text`);
+const isRefused = (sql: Sql, { createdAt, leaseId, queueFull }: NewProcess) => sql`
+  (${queueFull === true}::boolean or ${isHeld(sql, createdAt, sql`${leaseId ?? null}::text`)})`;
 
 /** What a key that is taken means for a start; undefined when its process was deleted in between. */
 async function outcomeOfKey(sql: Sql, { scope, key, digest }: Key): Promise<InsertOutcome | undefined> {

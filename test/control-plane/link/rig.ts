@@ -7,6 +7,7 @@ import { dispatchQueued } from "../../../control-plane/link/dispatch.ts";
 import { type Link, openLink } from "../../../control-plane/link/link.ts";
 import { type LinkTimes, linkTimes } from "../../../control-plane/link/times.ts";
 import type { Log, Needs } from "../../../control-plane/needs.ts";
+import { queueGauge } from "../../../control-plane/queue-gauge.ts";
 import { sealWith } from "../../../control-plane/seal.ts";
 import { openPostgresStore } from "../../../control-plane/store/postgres/open.ts";
 import type { NewProcess, ProcessRow, Store } from "../../../control-plane/store/store.ts";
@@ -70,6 +71,7 @@ async function rigOn({ url, times, wrap, key }: RigOptions) {
     store: wrap(store),
     bus: cluster.bus,
     seal: await sealWith(key),
+    queue: queueGauge(store.processes, 100_000),
     config: {
       adminTokenHash: "",
       publicUrl: "http://127.0.0.1",
