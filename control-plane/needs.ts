@@ -85,8 +85,8 @@ export interface NodeHub {
   free(nodeId: string): number;
   /** Runs rounds of dispatching to a node that is here one after the other; who asks during one shares the next. */
   inTurn(nodeId: string, round: () => Promise<void>): Promise<void>;
-  /** Lets the other instance that holds the node look at its queue. */
-  dispatchElsewhere(nodeId: string): void;
+  /** Lets the other instance that holds the node send a stored start, or look at its queue; false when none holds it. */
+  dispatchElsewhere(nodeId: string, id?: string): Promise<boolean>;
   /** Whether a node that is here confirmed that it has this process (accepted frame, report or inventory). */
   confirmed(nodeId: string, processId: string): boolean;
   /** When a start was last sent on a live socket that is here; undefined when it was not. */

@@ -8,7 +8,7 @@ import type { Store } from "../store/store.ts";
 import { Correspondence } from "./elsewhere.ts";
 import { Membership } from "./membership.ts";
 import { Post } from "./post.ts";
-import { Served } from "./served.ts";
+import { Served, type ServedNeeds } from "./served.ts";
 
 /**
  * The control planes that share one database, as one of them sees them. Made in this order: bus, membership and post (`openCluster`);
@@ -20,7 +20,7 @@ export type Cluster = {
   bus: SharedBus;
   elsewhere: Elsewhere;
   /** Joins the others and serves them; `alone`: the database belongs to this process. */
-  serve(link: Link, served: { dispatch(nodeId: string): Promise<void>; alone: boolean }): Promise<void>;
+  serve(link: Link, served: Pick<ServedNeeds, "dispatch"> & { alone: boolean }): Promise<void>;
   /** Leaves after the link has closed: what it held is free. */
   close(): Promise<void>;
 };

@@ -51,8 +51,8 @@ export class Correspondence implements Elsewhere {
     return (await this.#needs.post.sendToHolder(nodeId, { kind: "push", nodeId, frame })) !== undefined;
   }
 
-  async dispatch(nodeId: string): Promise<void> {
-    await this.#needs.post.sendToHolder(nodeId, { kind: "dispatch", nodeId });
+  async dispatch(nodeId: string, id?: string): Promise<boolean> {
+    return (await this.#needs.post.sendToHolder(nodeId, { kind: "dispatch", nodeId, id })) !== undefined;
   }
 
   async request(nodeId: string, frame: RequestWithoutId, limit: RequestLimit): Promise<RequestOutcome> {

@@ -12,8 +12,8 @@ const nodeId = z.string();
 
 /** To the holder of a node. */
 const push = z.object({ kind: z.literal("push"), nodeId, frame: plainFrame });
-/** The node's queue may have grown. */
-const dispatch = z.object({ kind: z.literal("dispatch"), nodeId });
+/** This start was stored as handed out; without one: the node's queue may have grown. */
+const dispatch = z.object({ kind: z.literal("dispatch"), nodeId, id: z.string().optional() });
 const ask = z.object({
   kind: z.literal("ask"),
   talk,

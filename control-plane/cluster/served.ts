@@ -14,7 +14,8 @@ export type ServedNeeds = {
   post: Post;
   nodes: OwnNodes;
   log: Log;
-  dispatch(nodeId: string): Promise<void>;
+  /** Sends a start that was stored, or what is queued. */
+  dispatch(nodeId: string, id?: string): Promise<void>;
 };
 
 type Service = { sender: string; hungUp: AbortController; window?: Window };
@@ -34,7 +35,7 @@ export class Served {
         nodes.push(body.nodeId, body.frame);
         return;
       case "dispatch":
-        return this.#inBackground(dispatch(body.nodeId));
+        return this.#inBackground(dispatch(body.nodeId, body.id));
       case "ask":
         return this.#serve(sender, body.talk, (service) => this.#ask(body, service));
       case "probe":

@@ -9,7 +9,7 @@ import { newSecret } from "../actions/make-join-token.ts";
 import { tokenHash } from "../actions/token-hash.ts";
 import { createMemoryBus } from "../bus/memory.ts";
 import { openCluster, type Cluster } from "../cluster/cluster.ts";
-import { dispatchQueued } from "../link/dispatch.ts";
+import { dispatchFor } from "../link/dispatch.ts";
 import { openLink, type Link } from "../link/link.ts";
 import type { Config, Needs } from "../needs.ts";
 import { startTicker } from "../scheduler/ticker.ts";
@@ -61,7 +61,7 @@ const startOn = async (database: Database, settings: Settings, log: MaskingLog):
   const agents = acceptAgents(server, link, log);
   // Nobody else uses Drover's own database: sessions and claims that a crash left open end now.
   const alone = settings.databaseUrl === undefined;
-  await cluster.serve(link, { alone, dispatch: (nodeId) => dispatchQueued(needs, nodeId) });
+  await cluster.serve(link, { alone, dispatch: (nodeId, id) => dispatchFor(needs, nodeId, id) });
   const port = await listen(server, settings).catch(async (error: unknown) => {
     await cluster.close();
     throw error;

@@ -12,9 +12,14 @@ type DispatchNeeds = Pick<Needs, "store" | "hub" | "seal" | "log" | "bus" | "now
 
 const batch = 64;
 
-/** Sends a start that was just stored as `starting`; one that cannot be sent now waits in the queue. Returns whether it was sent. */
+/**
+ * Sends a start that was just stored as `starting`; one that cannot be sent now waits in the queue. Returns whether it is on its
+ * way. Another holder is told its id: it has the row, and the fence finds a start that nobody sent.
+ */
 export async function dispatchStart(needs: DispatchNeeds, nodeId: string, launch: Launch): Promise<boolean> {
   if (needs.hub.start(nodeId, launch)) return true;
+  if (needs.hub.here(nodeId) === undefined && (await needs.hub.dispatchElsewhere(nodeId, launch.id)))
+    return true;
   await returnUnsent(needs, nodeId, [launch.id]);
   await dispatchQueued(needs, nodeId);
   return false;
@@ -25,8 +30,19 @@ export async function dispatchStart(needs: DispatchNeeds, nodeId: string, launch
  * other, so that what one took is sent before the next one takes.
  */
 export async function dispatchQueued(needs: DispatchNeeds, nodeId: string): Promise<void> {
-  if (needs.hub.here(nodeId) === undefined) return needs.hub.dispatchElsewhere(nodeId);
+  if (needs.hub.here(nodeId) === undefined) return void (await needs.hub.dispatchElsewhere(nodeId));
   await needs.hub.inTurn(nodeId, () => sendQueued(needs, nodeId));
+}
+
+/** What another control plane asks of the holder of a node: to send a start that it stored as handed out, or what is queued. */
+export async function dispatchFor(needs: DispatchNeeds, nodeId: string, id?: string): Promise<void> {
+  if (id === undefined) return dispatchQueued(needs, nodeId);
+  const { processes } = needs.store;
+  const [row, sealed] = await Promise.all([processes.get(id), processes.sealed(id)]);
+  if (row?.status !== "starting" || row.revision > 0 || row.nodeId !== nodeId) return;
+  if (row.stop !== null) return endUnsent(needs, [id], { status: "canceled", reason: null });
+  const launch = await unsealed(needs, row, sealed);
+  if (launch !== undefined) await dispatchStart(needs, nodeId, launch);
 }
 
 async function sendQueued(needs: DispatchNeeds, nodeId: string): Promise<void> {
@@ -48,7 +64,14 @@ async function sendQueued(needs: DispatchNeeds, nodeId: string): Promise<void> {
 
 /** The launch of a row; undefined for one whose sealed part cannot be opened (another secret key): it is never delivered. */
 export async function launchOf(needs: DispatchNeeds, row: ProcessRow): Promise<Launch | undefined> {
-  const sealed = await needs.store.processes.sealed(row.id);
+  return unsealed(needs, row, await needs.store.processes.sealed(row.id));
+}
+
+async function unsealed(
+  needs: DispatchNeeds,
+  row: ProcessRow,
+  sealed: Uint8Array | null,
+): Promise<Launch | undefined> {
   try {
     return await completeLaunch(needs.seal, row, sealed);
   } catch (error) {

@@ -10,8 +10,8 @@ export interface Elsewhere {
   /** Of these nodes, those that another instance holds. */
   held(nodeIds: string[]): Promise<Set<string>>;
   push(nodeId: string, frame: PlainFrame): Promise<boolean>;
-  /** Lets the holder look at the node's queue. */
-  dispatch(nodeId: string): Promise<void>;
+  /** Lets the holder send a start that was stored as handed out, or look at the node's queue; false when there is no holder. */
+  dispatch(nodeId: string, id?: string): Promise<boolean>;
   request(nodeId: string, frame: RequestWithoutId, limit: RequestLimit): Promise<RequestOutcome>;
   follow(nodeId: string, what: FollowedStream, signal: AbortSignal): AsyncIterable<OutputChunk>;
   /** Whether the agent whose socket is there answers a probe. */
@@ -22,7 +22,7 @@ export interface Elsewhere {
 export const nowhereElse: Elsewhere = {
   held: () => Promise.resolve(new Set()),
   push: () => Promise.resolve(false),
-  dispatch: () => Promise.resolve(),
+  dispatch: () => Promise.resolve(false),
   request: () => Promise.resolve({ outcome: "offline" }),
   // oxlint-disable-next-line require-yield
   follow: async function* () {},

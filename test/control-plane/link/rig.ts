@@ -3,7 +3,7 @@ import { newId } from "#shared/ids.ts";
 import type { Launch } from "#shared/link/launch.ts";
 import { createMemoryBus } from "../../../control-plane/bus/memory.ts";
 import { openCluster } from "../../../control-plane/cluster/cluster.ts";
-import { dispatchQueued } from "../../../control-plane/link/dispatch.ts";
+import { dispatchFor } from "../../../control-plane/link/dispatch.ts";
 import { type Link, openLink } from "../../../control-plane/link/link.ts";
 import { type LinkTimes, linkTimes } from "../../../control-plane/link/times.ts";
 import type { Log, Needs } from "../../../control-plane/needs.ts";
@@ -90,7 +90,7 @@ async function rigOn({ url, times, wrap, key }: RigOptions) {
   });
   const needs: Needs = { ...rest, hub: link.hub };
   await store.instances.register({ id: cluster.self, place: "test", version: "0.0.1" });
-  const served = { alone: false, dispatch: (nodeId: string) => dispatchQueued(needs, nodeId) };
+  const served = { alone: false, dispatch: (nodeId: string, id?: string) => dispatchFor(needs, nodeId, id) };
   return {
     ...{ store, link, hub: link.hub, needs, lines, clock, cluster, served },
     node: () => enrolledNode(store),
