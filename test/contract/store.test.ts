@@ -4,6 +4,7 @@ import type { Store } from "../../control-plane/store/store.ts";
 import { testDatabase, type TestDatabase } from "../support/postgres.ts";
 import { eventsContract } from "./store-events.ts";
 import { fanoutsContract } from "./store-fanouts.ts";
+import { fanoutStepsContract } from "./store-fanout-steps.ts";
 import { idempotencyContract } from "./store-idempotency.ts";
 import { instancesContract } from "./store-instances.ts";
 import { maintenanceContract } from "./store-maintenance.ts";
@@ -45,4 +46,5 @@ describe("the Postgres store", () => {
     () => database.url,
   );
   fanoutsContract(() => store);
+  fanoutStepsContract(() => store);
 });

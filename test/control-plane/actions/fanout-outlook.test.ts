@@ -174,6 +174,10 @@ const happenings = fc.array(
   { maxLength: 60 },
 );
 
+const must = (holds: boolean, what: string): void => {
+  if (!holds) throw new Error(what);
+};
+
 /** A fan-out whose nodes are played: each step does what the outlook says, as the store does. */
 class Played {
   readonly nodes: FanoutNodeStatus[];
@@ -194,7 +198,7 @@ class Played {
   }
 
   become(at: number, status: FanoutNodeStatus): void {
-    expect(isFinalNode(this.nodes[at] ?? "lost")).toBe(false);
+    must(!isFinalNode(this.nodes[at] ?? "lost"), "a node that ended changes");
     this.nodes[at] = status;
     if (isFinalNode(status)) this.finals[at] = (this.finals[at] ?? 0) + 1;
   }
@@ -208,25 +212,25 @@ class Played {
     if (outlook.expire) {
       for (const [at, status] of this.nodes.entries()) if (status === "waiting") this.become(at, "skipped");
       outlook = outlookOf({ ...this.row, counts: this.counts }, now);
-      expect(outlook.expire).toBe(false);
+      must(!outlook.expire, "it expires twice");
     }
     const waiting = [...this.nodes.entries()].filter(([, status]) => status === "waiting").map(([at]) => at);
     const started = waiting.slice(0, outlook.room);
     for (const at of started) this.become(at, "running");
     this.row = { ...this.row, status: outlook.status, reason: outlook.reason };
     if (started.length > 0) {
-      expect(mayStart && outlook.status === "running").toBe(true);
+      must(mayStart && outlook.status === "running", "something starts after a pause or cancel");
       if (plan.staggerMs !== null) {
-        expect(started).toHaveLength(1);
-        expect(now.getTime() - (this.row.lastStartAt?.getTime() ?? 0)).toBeGreaterThanOrEqual(plan.staggerMs);
+        must(started.length === 1, "two start at once in spite of the stagger");
+        const sinceMs = now.getTime() - (this.row.lastStartAt?.getTime() ?? 0);
+        must(sinceMs >= plan.staggerMs, "it starts too early");
       }
       this.row = { ...this.row, lastStartAt: now };
     }
     const { running, succeeded } = this.counts;
-    if (plan.parallel !== null)
-      expect(running).toBeLessThanOrEqual(nodesOf(plan.parallel, this.nodes.length));
+    if (plan.parallel !== null) must(running <= nodesOf(plan.parallel, this.nodes.length), "too many run");
     if (plan.canary !== null && succeeded < plan.canary)
-      expect(running + succeeded).toBeLessThanOrEqual(plan.canary);
+      must(running + succeeded <= plan.canary, "others start before the canaries");
     return started.length;
   }
 
