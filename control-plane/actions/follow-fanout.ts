@@ -47,8 +47,8 @@ export async function* followFanout(
     else if ("over" in item) for await (const event of nodes.over(item.over)) yield at(event);
     else {
       look = item.look;
-      if (look.row.endedAt === null && position.said !== saidOf(look.row)) yield said("status", look.row);
       for await (const event of nodes.see(look.nodes)) yield at(event);
+      if (look.row.endedAt === null && position.said !== saidOf(look.row)) yield said("status", look.row);
     }
     if (look !== undefined && isOver(look, position)) break;
   }

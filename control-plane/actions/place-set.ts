@@ -1,5 +1,8 @@
 import { fromBase64, toBase64 } from "#shared/base64.ts";
 
+/** Up to here ranges are kept though bits may be shorter. */
+const readableLength = 64;
+
 /**
  * A growing set of places (small whole numbers) with a short text: as ranges `0-41.43`, or as bits (`~` and base64url) where
  * it is so full of holes that these are shorter.
@@ -58,13 +61,13 @@ export class PlaceSet {
   }
 
   #shortest(): string {
-    const bitsLength = 1 + Math.ceil((this.last + 1) / 6);
+    const fair = Math.max(readableLength, 1 + Math.ceil((this.last + 1) / 6));
     // Not even written where the bits are surely shorter.
-    const isFull = this.#ranges.length * 2 > bitsLength;
+    const isFull = this.#ranges.length * 2 > fair;
     const ranges = isFull
       ? undefined
       : this.#ranges.map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`)).join(".");
-    return ranges !== undefined && ranges.length <= bitsLength ? ranges : this.#bits();
+    return ranges !== undefined && ranges.length <= fair ? ranges : this.#bits();
   }
 
   #bits(): string {

@@ -88,9 +88,8 @@ const startAll = async (needs: Needs, fanout: FanoutRow, { process, claims }: Wo
     const fate = await start(needs, fanout, { process, claim });
     if (fate !== "started") refusals.push({ ...claim, ...fate });
   });
-  if (refusals.length === 0) return 0;
-  await needs.store.fanouts.refuse(fanout.id, refusals, needs.now());
-  needs.bus.publish(`fanout:${fanout.id}`);
+  if (refusals.length > 0) await needs.store.fanouts.refuse(fanout.id, refusals, needs.now());
+  if (claims.length > 0) needs.bus.publish(`fanout:${fanout.id}`);
   return refusals.length;
 };
 
