@@ -13,7 +13,10 @@ const lines = (name: string): string[] => {
   const path = join(product.folder, name);
   return existsSync(path) ? readFileSync(path, "utf8").trim().split("\n") : [];
 };
-const create = (body: object) => product.api.get<FanoutView>("POST /v1/fanouts", { body });
+const create = async (body: object) => {
+  await Promise.all(names.map((name) => product.status(name, "online")));
+  return product.api.get<FanoutView>("POST /v1/fanouts", { body });
+};
 const get = (id: string) => product.api.get<FanoutView>(`GET /v1/fanouts/${id}`);
 const isFinal = async (id: string) => (await get(id)).endedAt !== null;
 const restart = async () => {
