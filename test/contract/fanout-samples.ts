@@ -9,7 +9,16 @@ import type {
   NewFanout,
   Outlook,
 } from "../../control-plane/store/store.ts";
-import { after, ending, enrolledNode, newProcess, noon, type OpenStore } from "./store-samples.ts";
+import {
+  after,
+  ending,
+  enrolledNode,
+  newProcess,
+  newSession,
+  noon,
+  taken,
+  type OpenStore,
+} from "./store-samples.ts";
 
 export const plan = (change: Partial<FanoutPlan> = {}): FanoutPlan => ({
   parallel: null,
@@ -39,8 +48,7 @@ export const fanoutSamples = (store: OpenStore) => {
   const fanouts = () => store().fanouts;
   const online = async (): Promise<{ id: string; name: string }> => {
     const node = await enrolledNode(store());
-    const hello = { instanceId: "i", machineId: "m", bootId: "b", facts: {}, now: noon };
-    await store().nodes.connected(node.id, hello);
+    await store().nodes.connected(node.id, newSession);
     return { id: node.id, name: node.name };
   };
   const many = (count: number) => Promise.all(Array.from({ length: count }, online));
@@ -88,7 +96,7 @@ export const fanoutSamples = (store: OpenStore) => {
     return starts;
   };
   const end = (claim: Claim, change: Parameters<typeof ending>[2] = {}) =>
-    store().processes.takeReports(claim.nodeId, [ending(claim.processId, 1, change)]);
+    taken(store(), claim.nodeId, [ending(claim.processId, 1, change)]);
 
   return { fanouts, online, many, made, advance, rows, statuses, begin, start, end };
 };

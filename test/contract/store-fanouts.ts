@@ -173,7 +173,7 @@ export function fanoutsContract(store: OpenStore): void {
 
   it("stands for itself as what an Idempotency-Key made", async () => {
     const { id } = await made();
-    const claim = { scope: newId("req"), key: "k", digest: "d", objectId: id, now: noon };
+    const claim = { scope: newId("req"), key: "k", digest: "d", objectId: id, instance: "inst_a", now: noon };
     const cutOff = store().idempotency.once(claim, () => Promise.reject(new Error("cut off")));
     await expect(cutOff).rejects.toThrow("cut off");
     const again = { ...claim, objectId: newId("fan") };
