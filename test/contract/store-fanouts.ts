@@ -58,6 +58,19 @@ export function fanoutsContract(store: OpenStore): void {
       expect((await rows(id))[0]?.startedAt).toEqual(after(1000));
     });
 
+    it("becomes no process while its node drains, and stands until it is taken back", async () => {
+      const node = await online();
+      const { id } = await made({ nodes: [node] });
+      const [claim] = (await advance(id, { room: 1 })).starts;
+      if (claim === undefined) throw new Error("nothing was claimed");
+      await store().nodes.setDrain(node.id, { reason: "new disk", deadlineAt: null });
+      expect(await begin(id, claim)).toMatchObject({ outcome: "held" });
+      expect(await rows(id)).toMatchObject([{ status: "running", startedAt: null }]);
+      await fanouts().refuse(id, [{ ...claim, status: "skipped", reason: "node_draining" }], after(2000));
+      await store().nodes.setDrain(node.id, null);
+      expect(await begin(id, claim)).toEqual({ outcome: "claim_gone" });
+    });
+
     it("that nobody used for a while is given out again under the same id", async () => {
       const { id } = await made({ nodes: [await online()] });
       const { starts } = await advance(id, { room: 1 });
