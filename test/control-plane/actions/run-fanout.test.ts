@@ -35,7 +35,7 @@ describe("a step of a fan-out whose start is refused", () => {
     ["node_leased", "fail", "skipped", "node_leased"],
     ["command_refused", "fail", "skipped", "command_refused"],
     ["not_found", "fail", "skipped", "node_deleted"],
-    ["queue_full", "fail", "skipped", "queue_full"],
+    ["queue_full", "fail", "waiting", "queue_full"],
     ["queue_full", "queue", "waiting", "queue_full"],
     ["node_offline", "queue", "waiting", "node_offline"],
     ["node_offline", "fail", "waiting", "node_offline"],
