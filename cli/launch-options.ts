@@ -21,12 +21,9 @@ export type LaunchOptions = {
   keepDescendants: boolean;
 };
 
-/** What `exec` and `run` can say of a process. */
-export const withLaunch = (command: Command): Command =>
+/** What can be said of any process. */
+export const withProcess = (command: Command): Command =>
   command
-    .argument("[words...]", "the program and its arguments, after --")
-    .passThroughOptions()
-    .option("-n, --node <node>", "where to run it (may be left out while there is one node only)")
     .option("-c, --command <text>", "text for a shell, instead of words")
     .option("--cwd <folder>", "the folder to run it in, an absolute path")
     .option(
@@ -38,7 +35,6 @@ export const withLaunch = (command: Command): Command =>
     .option("--timeout <duration>", "end it after this time", limit)
     .option("--idle-timeout <duration>", "end it when it does nothing for this long", limit)
     .option("--grace <duration>", "what it gets between TERM and KILL (5s)", duration)
-    .option("--key <key>", "start it once only: the same key finds the same process again")
     .option("--label <name=value>", "a label to find it by (repeatable)", pair)
     .option("--nice <n>", "its priority, -20 to 19", Number)
     .option("--log-limit <size>", "how much of its output is kept, the middle goes first", bytes)
@@ -47,8 +43,24 @@ export const withLaunch = (command: Command): Command =>
     .option("--queue", "wait for the node if it is offline, instead of failing")
     .option("--no-keep-descendants", "sweep what it leaves behind when it ends");
 
+/** What `exec` and `run` can say of a process on one node. */
+export const withLaunch = (command: Command): Command =>
+  withProcess(
+    command
+      .argument("[words...]", "the program and its arguments, after --")
+      .passThroughOptions()
+      .option("-n, --node <node>", "where to run it (may be left out while there is one node only)"),
+  ).option("--key <key>", "start it once only: the same key finds the same process again");
+
 /** The body of a start, without the node and stdin. */
-export function launchBody(words: string[], options: LaunchOptions): Record<string, unknown> {
+export const launchBody = (words: string[], options: LaunchOptions): Record<string, unknown> => ({
+  ...processBody(words, options),
+  key: options.key,
+  ifOffline: options.queue ? "queue" : undefined,
+});
+
+/** What is to run, whoever says where and when. */
+export function processBody(words: string[], options: LaunchOptions): Record<string, unknown> {
   return {
     ...whatToRun(words, options.command),
     cwd: options.cwd,
@@ -57,11 +69,9 @@ export function launchBody(words: string[], options: LaunchOptions): Record<stri
     timeoutMs: options.timeout,
     idleTimeoutMs: options.idleTimeout,
     graceMs: options.grace,
-    key: options.key,
     labels: options.label,
     nice: options.nice,
     limits: { logBytes: options.logLimit, outputBytes: options.outputLimit },
-    ifOffline: options.queue ? "queue" : undefined,
     keepDescendants: options.keepDescendants,
   };
 }

@@ -10,6 +10,7 @@ Examples:
   drover up                        a control plane and an agent on this machine
   drover exec -- uname -a          run something there
   drover run -c 'make all'         start it and leave it running
+  drover fanout 'web-*' -- uptime   run it on many nodes
   drover ps                        what is alive
 
 \`drover help <verb>\` tells more of each.`;

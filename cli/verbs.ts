@@ -19,6 +19,10 @@ export const verbs: Verbs = {
   events: { summary: "follow all that happens", load: () => import("./commands/events.ts") },
   exec: { summary: "run a command on a node as if it ran here", load: () => import("./commands/exec.ts") },
   run: { summary: "start a process on a node and leave it running", load: () => import("./commands/run.ts") },
+  fanout: {
+    summary: "run a command on every node that matches",
+    load: () => import("./commands/fanout.ts"),
+  },
   ps: { summary: "list processes", load: () => import("./commands/ps.ts") },
   logs: { summary: "show what a process wrote", load: () => import("./commands/logs.ts") },
   wait: { summary: "wait for processes to end", load: () => import("./commands/wait.ts") },

@@ -5,6 +5,8 @@ import { accessRoutes } from "./http/access.ts";
 import { authenticate } from "./http/auth.ts";
 import { eventsRoute } from "./http/events.ts";
 import { documentRoutes } from "./http/documents.ts";
+import { fanoutEvents } from "./http/fanout-events.ts";
+import { fanoutRoutes } from "./http/fanouts.ts";
 import { healthRoutes } from "./http/health.ts";
 import { nodeRoutes } from "./http/nodes.ts";
 import { onError } from "./http/problem.ts";
@@ -53,6 +55,8 @@ const allRoutes = (): Route[] => {
     processOutput,
     processEvents,
     eventsRoute,
+    ...fanoutRoutes,
+    fanoutEvents,
     ...healthRoutes,
   ];
   return [...api, ...documentRoutes(api)];

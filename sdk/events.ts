@@ -1,7 +1,8 @@
-// What can be followed: one process, or everything. How a stream survives its connection: stream.ts.
+// What can be followed: one process, a fan-out, or everything. How a stream survives its connection: stream.ts.
 
 import type { EventSourceMessage } from "eventsource-parser";
 import type { EventType, EventView } from "#shared/api/event.ts";
+import type { FanoutNodeView, FanoutSummary } from "#shared/api/fanout.ts";
 import type { ProcessView } from "#shared/api/process.ts";
 import type { StreamName } from "#shared/streams.ts";
 import type { Client } from "./client.ts";
@@ -43,6 +44,31 @@ export const followProcess = (
       path: `/v1/processes/${encodeURIComponent(id)}/events`,
       from,
       read: (message) => ({ ...dataOf(message), type: message.event ?? "message" }) as ProcessEvent,
+    },
+    options,
+  );
+
+type OfNode = { node: string; nodeId: string; processId: string };
+export type FanoutEvent =
+  | (OutputEvent & OfNode)
+  | ({ type: "gap"; stream: StreamName; from: number; to: number } & OfNode)
+  | ({ type: "node" } & FanoutNodeView)
+  | ({ type: "start" } & FanoutSummary)
+  | ({ type: "status" | "exit" } & Pick<FanoutSummary, "status" | "reason" | "counts">)
+  | { type: "end" | "ping" }
+  | WayEvent;
+
+/** Everything that happens to a fan-out and its nodes, until `end`; ends without it only after `failed` or when the signal aborts. */
+export const followFanout = (
+  client: Client,
+  id: string,
+  options: StreamOptions = {},
+): AsyncGenerator<FanoutEvent> =>
+  followStream<FanoutEvent>(
+    client,
+    {
+      path: `/v1/fanouts/${encodeURIComponent(id)}/events`,
+      read: (message) => ({ ...dataOf(message), type: message.event ?? "message" }) as FanoutEvent,
     },
     options,
   );

@@ -22,7 +22,8 @@ export const launchOf = (id: string, body: StartProcessBody): Launch => ({
   keepDescendants: body.keepDescendants,
 });
 
-const plainEnv = (body: StartProcessBody): Record<string, string> =>
+/** The environment of a start, without what only names a secret. */
+export const plainEnv = (body: Pick<StartProcessBody, "env">): Record<string, string> =>
   Object.fromEntries(
     Object.entries(body.env ?? {}).filter((entry): entry is [string, string] => typeof entry[1] === "string"),
   );

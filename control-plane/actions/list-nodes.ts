@@ -39,7 +39,8 @@ const wanted = (
   (filter.selector === undefined || matchesSelector(filter.selector, node)) &&
   (filter.status === undefined || nodeStatus(needs, node) === filter.status);
 
-const selectorOf = (text: string): Selector => {
+/** The selector of this text; a bad one is `invalid_request`. */
+export const selectorOf = (text: string): Selector => {
   const parsed = parseSelector(text);
   if (!parsed.ok) throw invalid([{ path: "selector", message: parsed.error }]);
   return parsed.selector;

@@ -14,22 +14,28 @@ import { nodeOffline } from "./ask-node.ts";
 import { launchOf, withoutSecrets } from "./launch.ts";
 import { requireSupported } from "./not-supported.ts";
 import { inputDigest } from "./input-digest.ts";
+import { sealSecrets } from "./sealed-secrets.ts";
 
 /** Places come up as processes end. */
 const retryAfterS = 5;
 
 export type Started = { process: ProcessRow; attached: boolean };
 
-// Before anything is stored: unsupported fields, then the guard, then the node's state. Answers the node's id.
+/** Refuses fields that nothing honours yet, then what the guard refuses. */
+export const requireAllowed = (body: StartProcessBody): void => {
+  requireSupported(body);
+  const refused = body.command === undefined ? refusalOfArgv(body.argv ?? []) : refusal(body.command);
+  if (refused !== undefined)
+    throw new DroverError("command_refused", refused.reason, { rule: refused.rule, reason: refused.reason });
+};
+
+// Before anything is stored: what is asked for, then the node's state. Answers the node's id.
 const admitStart = async (
   needs: Needs,
   body: StartProcessBody,
   leaseId: string | undefined,
 ): Promise<string> => {
-  requireSupported(body);
-  const refused = body.command === undefined ? refusalOfArgv(body.argv ?? []) : refusal(body.command);
-  if (refused !== undefined)
-    throw new DroverError("command_refused", refused.reason, { rule: refused.rule, reason: refused.reason });
+  requireAllowed(body);
   const named = body.node ?? "";
   // Who holds a live socket under this id or name is a node: no need to ask the database.
   const here = needs.hub.here(named);
@@ -46,15 +52,19 @@ const notThere = (node: NodeRow, start: Parameters<typeof holdOn>[1]): DroverErr
   return hold === undefined ? nodeOffline() : heldError(hold);
 };
 
+/** On whose behalf a start comes: under a lease of the node, or by a fan-out that claimed the node for its id. */
+type OnBehalf = { leaseId?: string | undefined; fanoutId?: string | undefined };
+
 /**
- * Starts a process: the row first, the push as a hint. `id` is given by the caller so that it can watch before the row exists,
- * `leaseId` is the lease of the node that the start names. Whether the node takes it is decided by the row's own statement.
+ * Starts a process: the row first, the push as a hint. `id` is given by the caller so that it can watch before the row exists.
+ * Whether the node takes it is decided by the row's own statement. For a fan-out, `start_canceled` says that its claim was used
+ * or taken back.
  */
 export const startProcess = async (
   needs: Needs,
   body: StartProcessBody,
   id = newId("proc"),
-  leaseId?: string,
+  { leaseId, fanoutId }: OnBehalf = {},
 ): Promise<Started> => {
   const nodeId = await admitStart(needs, body, leaseId);
   const launch = launchOf(id, body);
@@ -62,10 +72,11 @@ export const startProcess = async (
   const stored = await needs.store.processes.insert({
     id,
     nodeId,
+    fanoutId: fanoutId ?? null,
     key: body.key ?? null,
     digest: body.key === undefined ? "" : await inputDigest(needs, body),
     launch: withoutSecrets(launch),
-    sealed: await sealed(needs, launch),
+    sealed: await sealSecrets(needs.seal, id, launch),
     background: body.background,
     labels: body.labels,
     status: room ? "starting" : "queued",
@@ -87,6 +98,8 @@ const existing = (stored: InsertOutcome): ProcessRow => {
     throw new DroverError("queue_full", "too many starts wait already; try again later", { retryAfterS });
   if (stored.outcome === "start_canceled")
     throw new DroverError("start_canceled", "this key was canceled before its start arrived");
+  if (stored.outcome === "claim_gone")
+    throw new DroverError("start_canceled", "the fan-out does not wait for this start any more");
   throw new DroverError("idempotency_mismatch", "a process with this key was started with another input");
 };
 
@@ -96,10 +109,4 @@ const send = async (needs: Needs, process: ProcessRow, launch: Launch): Promise<
   if (process.status === "starting" && (await dispatchStart(needs, process.nodeId, launch))) return process;
   if (process.status === "queued") await dispatchQueued(needs, process.nodeId);
   return { ...process, status: "queued" };
-};
-
-const sealed = async (needs: Needs, launch: Launch): Promise<Uint8Array | null> => {
-  const stdinText = typeof launch.stdin === "object" ? launch.stdin.text : undefined;
-  if (stdinText === undefined && Object.keys(launch.env).length === 0) return null;
-  return needs.seal.seal(JSON.stringify({ env: launch.env, stdinText }), launch.id);
 };

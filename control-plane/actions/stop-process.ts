@@ -32,8 +32,8 @@ export const stopProcess = async (
   }
 };
 
-// The wish is stored before it is sent: a reconnect asks again until the ending is known.
-const askToStop = async (needs: Needs, process: ProcessRow, graceMs: number): Promise<ProcessRow> => {
+/** The wish is stored before it is sent: a reconnect asks again until the ending is known. */
+export const askToStop = async (needs: Needs, process: ProcessRow, graceMs: number): Promise<ProcessRow> => {
   const row = await needs.store.processes.requestStop(process.id, {
     graceMs,
     reason: "stopped",

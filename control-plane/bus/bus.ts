@@ -9,7 +9,13 @@ export interface Bus {
 }
 
 /** `events`: something was appended to the store's events. */
-export type Topic = `process:${string}` | `node:${string}` | `letters:${string}` | "instances" | "events";
+export type Topic =
+  | `process:${string}`
+  | `node:${string}`
+  | `fanout:${string}`
+  | `letters:${string}`
+  | "instances"
+  | "events";
 
 /** The bus of one process, whose subscribers can all be told to look: after a gap nobody knows what changed. */
 export interface LocalBus extends Bus {

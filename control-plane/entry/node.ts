@@ -12,6 +12,7 @@ import { openCluster, type Cluster } from "../cluster/cluster.ts";
 import { dispatchFor } from "../link/dispatch.ts";
 import { openLink, type Link } from "../link/link.ts";
 import type { Config, Needs } from "../needs.ts";
+import { startFanoutDriver } from "../scheduler/fanout-driver.ts";
 import { startTicker } from "../scheduler/ticker.ts";
 import { queueGauge } from "../queue-gauge.ts";
 import { sealWith } from "../seal.ts";
@@ -69,9 +70,10 @@ const startOn = async (database: Database, settings: Settings, log: MaskingLog):
   const url = urlOf(settings.host, port);
   if (config.publicUrl === "") config.publicUrl = url;
   const ticker = startTicker(needs);
+  const fanouts = startFanoutDriver(needs);
   log.info("control_plane.started", { url, version, pid: process.pid });
   const close = (): Promise<void> =>
-    closeAll({ closing, server, link, cluster, agents, ticker, database, log });
+    closeAll({ closing, server, link, cluster, agents, ticker, fanouts, database, log });
   return { url, port, close: once(close) };
 };
 
@@ -128,15 +130,16 @@ type Running = {
   cluster: Cluster;
   agents: { close(): void };
   ticker: { stop(): Promise<void> };
+  fanouts: { stop(): Promise<void> };
   database: Database;
   log: MaskingLog;
 };
 
 const closeAll = async (running: Running): Promise<void> => {
-  const { closing, server, link, cluster, agents, ticker, database, log } = running;
+  const { closing, server, link, cluster, agents, ticker, fanouts, database, log } = running;
   closing.abort();
   // Agents are told to come back later while open requests end; the database goes last, when nobody needs it.
-  await Promise.all([stopServer(server, openRequestsMs), link.close(), ticker.stop()]);
+  await Promise.all([stopServer(server, openRequestsMs), link.close(), ticker.stop(), fanouts.stop()]);
   agents.close();
   await cluster.close();
   await database.close();

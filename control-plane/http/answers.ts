@@ -1,4 +1,5 @@
 import { page, problem } from "#shared/api/common.ts";
+import { fanoutNodeView, fanoutSummary, fanoutView } from "#shared/api/fanout.ts";
 import { nodeView } from "#shared/api/node.ts";
 import { processView, processWithResult } from "#shared/api/process.ts";
 
@@ -6,6 +7,9 @@ import { processView, processWithResult } from "#shared/api/process.ts";
 export const processAnswer = processView.meta({ ref: "Process" });
 export const processWithResultAnswer = processWithResult.meta({ ref: "ProcessWithResult" });
 export const nodeAnswer = nodeView.meta({ ref: "Node" });
+export const fanoutAnswer = fanoutView.meta({ ref: "Fanout" });
 export const problemAnswer = problem.meta({ ref: "Problem" });
 export const processPage = page(processAnswer);
 export const nodePage = page(nodeAnswer);
+export const fanoutPage = page(fanoutSummary.meta({ ref: "FanoutSummary" }));
+export const fanoutNodePage = page(fanoutNodeView.meta({ ref: "FanoutNode" }));

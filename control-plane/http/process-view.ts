@@ -24,7 +24,7 @@ const viewOf = (row: ProcessRow, stale: boolean): ProcessView => ({
   chatId: row.launch.chatId,
   turnId: null,
   taskRunId: null,
-  fanoutId: null,
+  fanoutId: row.fanoutId,
   command: row.launch.command,
   argv: row.launch.argv,
   cwd: row.cwd ?? row.launch.cwd,

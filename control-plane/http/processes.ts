@@ -62,7 +62,7 @@ const startAndWait = async (call: StartCall): Promise<Response> => {
   const watch = query.waitMs === undefined ? undefined : new Watch(needs.bus, [`process:${id}`]);
   try {
     const started = await once(call, id, async () => {
-      const made = await startProcess(needs, body, id, c.req.header(leaseHeader));
+      const made = await startProcess(needs, body, id, { leaseId: c.req.header(leaseHeader) });
       return { id: made.process.id, ...made };
     });
     const attached = !started.replayed && started.made.attached;
@@ -113,6 +113,7 @@ const list: Route = route({
     const rows = await needs.store.processes.list({
       nodeId,
       chatId: query.chat,
+      fanoutId: query.fanout,
       ...filter,
       limit: query.limit + 1,
       after: query.cursor,

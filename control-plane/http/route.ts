@@ -25,7 +25,7 @@ export type Call<Query, Body> = {
 };
 
 type Method = "get" | "post" | "patch" | "delete";
-export type Tag = "processes" | "nodes" | "access" | "service";
+export type Tag = "processes" | "fanouts" | "nodes" | "access" | "service";
 
 /** The contract of a route; the schemas that validate are the ones the API description shows. */
 export type Contract<Q extends z.ZodType, B extends z.ZodType> = {

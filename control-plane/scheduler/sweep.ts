@@ -29,7 +29,7 @@ export async function endLeases(needs: Needs): Promise<void> {
   log.info("node.leases_over", { nodeIds: over });
 }
 
-/** Forgets ended processes past their retention, events past their week and idempotency keys past their day. */
+/** Forgets ended processes and fan-outs past their retention, events past their week and idempotency keys past their day. */
 export async function prune(needs: Needs): Promise<void> {
   const { store, config, log } = needs;
   const at = needs.now().getTime();
@@ -39,7 +39,9 @@ export async function prune(needs: Needs): Promise<void> {
     processes += pruned;
     if (pruned < pruneBatch) break;
   }
+  const fanouts = await store.fanouts.prune(new Date(at - config.retentionMs), pruneBatch);
   const keys = await store.idempotency.prune(new Date(at - idempotencyMs));
   const events = await store.events.prune(new Date(at - eventsMs));
-  if (processes + keys + events > 0) log.info("records.pruned", { processes, keys, events });
+  if (processes + fanouts + keys + events > 0)
+    log.info("records.pruned", { processes, fanouts, keys, events });
 }

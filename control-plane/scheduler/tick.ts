@@ -1,6 +1,7 @@
 import type { Needs } from "../needs.ts";
 import { stopDrained } from "../actions/stop-drained.ts";
 import { loseOnGone, settleOffline } from "./away.ts";
+import { advanceFanouts } from "./advance-fanouts.ts";
 import { fenceUnconfirmed } from "./fence.ts";
 import { endLeases, expireQueued, prune } from "./sweep.ts";
 
@@ -27,6 +28,7 @@ export async function tick(needs: Needs, state: TickState): Promise<TickState> {
   await expireQueued(needs);
   await stopDrained(needs);
   await endLeases(needs);
+  await advanceFanouts(needs);
   if (state.prunedAt !== null && now - state.prunedAt.getTime() < pruneEveryMs) return state;
   await prune(needs);
   return { ...state, prunedAt: new Date(now) };

@@ -9,6 +9,9 @@ import type { Presence } from "./presence.ts";
 
 export type { EventPosition, EventRow, NewEvent } from "./events.ts";
 export type { NodeSign } from "./presence.ts";
+import type { Fanouts } from "./fanouts.ts";
+
+export type * from "./fanouts.ts";
 
 /**
  * What Drover remembers, as nouns with verbs. Everything here is one transaction each; a method that returns
@@ -25,6 +28,7 @@ export interface Store {
   leases: Leases;
   letters: Letters;
   notices: Notices;
+  fanouts: Fanouts;
   /** Resolves when the database answers and its schema is current; else says what to do. */
   ready(): Promise<{ ready: true } | { ready: false; reason: string }>;
   close(): Promise<void>;
@@ -185,6 +189,8 @@ export interface JoinTokens {
 export type NewProcess = {
   id: string;
   nodeId: string;
+  /** Whose claim on the node this start is: it is stored once, and only while the claim stands. */
+  fanoutId: string | null;
   key: string | null;
   /** Keyed digest of the whole input, for `key`. */
   digest: string;
@@ -255,12 +261,13 @@ export type StoredOutput = { stream: StreamName; head: Uint8Array; tail: Uint8Ar
 export type InsertOutcome =
   | { outcome: "inserted"; process: ProcessRow }
   | { outcome: "attached"; process: ProcessRow }
-  | { outcome: "mismatch" | "start_canceled" | "queue_full" }
+  | { outcome: "mismatch" | "start_canceled" | "queue_full" | "claim_gone" }
   | { outcome: "held"; hold: Hold };
 
 export type ListProcesses = {
   nodeId?: string | undefined;
   chatId?: string | undefined;
+  fanoutId?: string | undefined;
   statuses?: ProcessStatus[] | undefined;
   labels?: Record<string, string> | undefined;
   limit: number;

@@ -42,70 +42,78 @@ const env = z
     `must be at most ${maxTextBytes} bytes together`,
   );
 
+const startFields = z.strictObject({
+  node: z.string().min(1).max(200).optional(),
+  chatId: z.string().min(1).max(200).optional(),
+  command: command.optional(),
+  argv: argv.optional(),
+  cwd: plainText(4096)
+    .refine((path) => path.startsWith("/"), "must be an absolute path")
+    .optional(),
+  env: env.optional(),
+  shell: plainText(4096)
+    .refine((path) => /^[^\s]+$/.test(path), "must be the name or path of a shell")
+    .default("sh"),
+  user: plainText(256).optional(),
+  background: z.boolean().default(false),
+  key: plainText(512)
+    .refine((key) => key !== "", "must not be empty")
+    .optional(),
+  timeoutMs: limitMs.optional(),
+  idleTimeoutMs: limitMs.optional(),
+  idleOn: z
+    .array(z.enum(["output", "cpu"]))
+    .min(1)
+    .max(2)
+    .default(["output", "cpu"]),
+  graceMs: z.int().min(0).max(600_000).default(5000),
+  stdin: z
+    .union([z.enum(["none", "pipe"]), z.strictObject({ text: plainText(maxTextBytes) })])
+    .default("none"),
+  pty: z.strictObject({ cols: z.int().min(1).max(1000), rows: z.int().min(1).max(1000) }).optional(),
+  output: z.enum(["merged", "split"]).default("merged"),
+  limits: z
+    .strictObject({
+      memBytes: z.int().min(1).optional(),
+      cpuPct: z.int().min(1).optional(),
+      pids: z.int().min(1).optional(),
+      logBytes: z
+        .int()
+        .min(65_536)
+        .max(2 ** 40)
+        .default(64 * 1024 * 1024),
+      outputBytes: z
+        .int()
+        .min(1)
+        .max(2 ** 50)
+        .optional(),
+    })
+    .prefault({}),
+  nice: z.int().min(-20).max(19).optional(),
+  keepDescendants: z.boolean().default(true),
+  ifOffline: z.enum(["fail", "queue"]).default("fail"),
+  queueTtlMs: limitMs.default(86_400_000),
+  labels: labels.default({}),
+});
+
+const commandOrArgv = (body: { command?: string | undefined; argv?: string[] | undefined }): boolean =>
+  (body.command === undefined) !== (body.argv === undefined);
+const eitherOfThem = { path: ["command"], message: "give either command or argv" };
+
 /** The body of `POST /v1/processes`. */
-export const startProcessBody = z
-  .strictObject({
-    node: z.string().min(1).max(200).optional(),
-    chatId: z.string().min(1).max(200).optional(),
-    command: command.optional(),
-    argv: argv.optional(),
-    cwd: plainText(4096)
-      .refine((path) => path.startsWith("/"), "must be an absolute path")
-      .optional(),
-    env: env.optional(),
-    shell: plainText(4096)
-      .refine((path) => /^[^\s]+$/.test(path), "must be the name or path of a shell")
-      .default("sh"),
-    user: plainText(256).optional(),
-    background: z.boolean().default(false),
-    key: plainText(512)
-      .refine((key) => key !== "", "must not be empty")
-      .optional(),
-    timeoutMs: limitMs.optional(),
-    idleTimeoutMs: limitMs.optional(),
-    idleOn: z
-      .array(z.enum(["output", "cpu"]))
-      .min(1)
-      .max(2)
-      .default(["output", "cpu"]),
-    graceMs: z.int().min(0).max(600_000).default(5000),
-    stdin: z
-      .union([z.enum(["none", "pipe"]), z.strictObject({ text: plainText(maxTextBytes) })])
-      .default("none"),
-    pty: z.strictObject({ cols: z.int().min(1).max(1000), rows: z.int().min(1).max(1000) }).optional(),
-    output: z.enum(["merged", "split"]).default("merged"),
-    limits: z
-      .strictObject({
-        memBytes: z.int().min(1).optional(),
-        cpuPct: z.int().min(1).optional(),
-        pids: z.int().min(1).optional(),
-        logBytes: z
-          .int()
-          .min(65_536)
-          .max(2 ** 40)
-          .default(64 * 1024 * 1024),
-        outputBytes: z
-          .int()
-          .min(1)
-          .max(2 ** 50)
-          .optional(),
-      })
-      .prefault({}),
-    nice: z.int().min(-20).max(19).optional(),
-    keepDescendants: z.boolean().default(true),
-    ifOffline: z.enum(["fail", "queue"]).default("fail"),
-    queueTtlMs: limitMs.default(86_400_000),
-    labels: labels.default({}),
-  })
+export const startProcessBody = startFields
   .refine((body) => (body.node === undefined) !== (body.chatId === undefined), {
     path: ["node"],
     message: "give either node or chatId",
   })
-  .refine((body) => (body.command === undefined) !== (body.argv === undefined), {
-    path: ["command"],
-    message: "give either command or argv",
-  });
+  .refine(commandOrArgv, eitherOfThem);
 export type StartProcessBody = z.infer<typeof startProcessBody>;
+
+/** A start whose node, key and patience are somebody else's to say: the `process` of a fan-out. */
+export const processTemplate = startFields
+  .omit({ node: true, chatId: true, key: true, ifOffline: true, queueTtlMs: true })
+  .refine(commandOrArgv, eitherOfThem);
+export type ProcessTemplate = z.infer<typeof processTemplate>;
 
 /** A process as every route answers it (API reference: Process). */
 export const processView = z.object({
@@ -257,5 +265,6 @@ export const grepAnswer = z.object({
 export const listProcessesQuery = {
   node: z.string().optional(),
   chat: z.string().optional(),
+  fanout: z.string().optional(),
   status: z.string().optional(),
 };

@@ -48,6 +48,7 @@ export function newProcess({ launch: launchChange = {}, ...change }: StartChange
   return {
     id,
     nodeId: "node_00000000000000000000000000",
+    fanoutId: null,
     key: null,
     digest: "digest",
     launch: launch(id, launchChange),

@@ -3,6 +3,8 @@ import { openPostgresStore } from "../../control-plane/store/postgres/open.ts";
 import type { Store } from "../../control-plane/store/store.ts";
 import { testDatabase, type TestDatabase } from "../support/postgres.ts";
 import { eventsContract } from "./store-events.ts";
+import { fanoutsContract } from "./store-fanouts.ts";
+import { fanoutStepsContract } from "./store-fanout-steps.ts";
 import { idempotencyContract } from "./store-idempotency.ts";
 import { instancesContract } from "./store-instances.ts";
 import { maintenanceContract } from "./store-maintenance.ts";
@@ -43,4 +45,6 @@ describe("the Postgres store", () => {
     () => store,
     () => database.url,
   );
+  fanoutsContract(() => store);
+  fanoutStepsContract(() => store);
 });

@@ -2,6 +2,7 @@ import type { Store } from "../store.ts";
 import { migrationsPending } from "../migrate.ts";
 import { openClient, type DatabaseOptions, type Pool } from "./client.ts";
 import { eventStore } from "./events.ts";
+import { fanoutStore } from "./fanouts.ts";
 import { idempotencyStore } from "./idempotency.ts";
 import { instanceStore } from "./instances.ts";
 import { joinTokenStore } from "./join-tokens.ts";
@@ -27,6 +28,7 @@ export function openPostgresStore(options: DatabaseOptions): Store {
     leases: withUnavailable(leaseStore(sql)),
     letters: withUnavailable(letterStore(sql)),
     notices: noticeStore(sql, options),
+    fanouts: withUnavailable(fanoutStore(sql)),
     ready: () => readiness(sql),
     close: () => sql.end({ timeout: closeLimitS }),
   };

@@ -13,7 +13,7 @@ export type ProcessRecord = Omit<
 export const processRow = (record: ProcessRecord): ProcessRow => ({ ...record });
 
 export const processColumns = (sql: Sql) => sql`
-  id, node_id, key, launch, background, labels, if_offline, queue_ttl_ms, status, reason, detail, exit_code, signal,
+  id, node_id, fanout_id, key, launch, background, labels, if_offline, queue_ttl_ms, status, reason, detail, exit_code, signal,
   pid, cwd, revision, total_bytes, omitted_bytes, lines, survivors, stop, created_at, started_at, exited_at,
   duration_ms, observed_at`;
 

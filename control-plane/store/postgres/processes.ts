@@ -23,11 +23,12 @@ const reading = (sql: Sql): Reading => ({
     return found && processRow(found);
   },
 
-  async list({ nodeId, chatId, statuses, labels, after, limit }) {
+  async list({ nodeId, chatId, fanoutId, statuses, labels, after, limit }) {
     const found = await sql<ProcessRecord[]>`
       select ${processColumns(sql)} from processes where true
       ${nodeId === undefined ? sql`` : sql`and node_id = ${nodeId}`}
       ${chatId === undefined ? sql`` : sql`and chat_id = ${chatId}`}
+      ${fanoutId === undefined ? sql`` : sql`and fanout_id = ${fanoutId}`}
       ${statuses === undefined ? sql`` : sql`and status = any(${statuses})`}
       ${hasLabels(labels) ? sql`and labels <> '{}'::jsonb and labels @> ${json(sql, labels)}` : sql``}
       ${after === undefined ? sql`` : sql`and id < ${after}`}

@@ -4,6 +4,7 @@ import type { InsertOutcome, NewProcess, Processes } from "../store.ts";
 import type { processKeys } from "../../../drizzle/schema.ts";
 import { json, type Sql } from "./client.ts";
 import { heldNode, holdOf, isHeld } from "./holds.ts";
+import { isClaim } from "./fanout-rows.ts";
 import { processColumns, processRow, rowOfNew, unfinished, type ProcessRecord } from "./process-rows.ts";
 import { storable } from "./text.ts";
 
@@ -13,7 +14,10 @@ type KeyRecord = typeof processKeys.$inferSelect;
 const maxTries = 3;
 
 export const starts = (sql: Sql): Starts => ({
-  insert: (start) => insertStart(sql, storableStart(start)),
+  insert: (start) =>
+    start.fanoutId === null
+      ? insertStart(sql, storableStart(start))
+      : insertClaimed(sql, storableStart(start)),
 
   async fenceKey({ nodeId, chatId, key, now }) {
     const scope = scopeOf(nodeId, chatId);
@@ -101,6 +105,21 @@ const insertKeyed = (sql: Sql, start: NewProcess, { scope, key, digest }: Key) =
 const isRefused = (sql: Sql, { createdAt, leaseId, queueFull }: NewProcess) => sql`
   (${queueFull === true}::boolean or ${isHeld(sql, createdAt, sql`${leaseId ?? null}::text`)})`;
 
+/** The claim of a fan-out becomes a process: once, and not at all when the claim was taken back or the node takes no start. */
+async function insertClaimed(sql: Sql, start: NewProcess): Promise<InsertOutcome> {
+  const inserted = await sql`
+    with node as materialized (${heldNode(sql, start.nodeId)}), claim as (
+      update fanout_nodes set started_at = ${start.createdAt}
+      where fanout_id = ${start.fanoutId} and node_id = ${start.nodeId} and process_id = ${start.id}
+        and ${isClaim(sql)} and not ${isRefused(sql, start)}
+      returning node_id)
+    insert into processes (${insertColumns(sql)}) select ${insertValues(sql, start)} from claim returning id`;
+  if (inserted.length > 0) return { outcome: "inserted", process: rowOfNew(start) };
+  const hold = await holdOf(sql, start);
+  if (hold) return { outcome: "held", hold };
+  return { outcome: start.queueFull === true ? "queue_full" : "claim_gone" };
+}
+
 /** What a key that is taken means for a start; undefined when its process was deleted in between. */
 async function outcomeOfKey(sql: Sql, { scope, key, digest }: Key): Promise<InsertOutcome | undefined> {
   const seen = await keyRecord(sql, scope, key);
@@ -118,11 +137,12 @@ const recordOf = async (sql: Sql, id: string): Promise<ProcessRecord | undefined
   (await sql<ProcessRecord[]>`select ${processColumns(sql)} from processes where id = ${id}`)[0];
 
 const insertColumns = (sql: Sql) => sql`
-  id, node_id, chat_id, key, launch, sealed, background, labels, if_offline, queue_ttl_ms, lease_id, status, created_at,
+  id, node_id, chat_id, fanout_id, key, launch, sealed, background, labels, if_offline, queue_ttl_ms, lease_id, status, created_at,
   handed_out_at`;
 
 const insertValues = (sql: Sql, start: NewProcess) => sql`
-  ${start.id}::text, ${start.nodeId}::text, ${start.launch.chatId}::text, ${start.key}::text,
+  ${start.id}::text, ${start.nodeId}::text, ${start.launch.chatId}::text,
+  ${start.fanoutId}::text, ${start.key}::text,
   ${json(sql, start.launch)}::jsonb, ${start.sealed}::bytea, ${start.background}::boolean,
   ${json(sql, start.labels)}::jsonb, ${start.ifOffline}::text, ${start.queueTtlMs}::bigint, ${start.leaseId ?? null}::text,
   ${start.status}::text,

@@ -32,7 +32,7 @@ describe("maintenance of a node whose socket is at A, asked for at B", () => {
       rigs[at].needs,
       startProcessBody.parse({ node: nodeId, command: "true", ifOffline: "queue" }),
       undefined,
-      leaseId,
+      { leaseId },
     );
   const ticks = async (aheadMs: number) => {
     const state = { since: new Date(), prunedAt: new Date() };

@@ -183,6 +183,7 @@ async function storedStart(store: Store, nodeId: string, change: Partial<NewProc
     ...{
       id,
       nodeId,
+      fanoutId: null,
       key: null,
       digest: "",
       launch: launchFor(id),

@@ -1,0 +1,79 @@
+import { maxFanoutNodes, type FanoutBody } from "#shared/api/fanout.ts";
+import type { ProcessTemplate, StartProcessBody } from "#shared/api/process.ts";
+import { invalid } from "#shared/errors.ts";
+import { matchesSelector } from "#shared/selector.ts";
+import type { Needs } from "../needs.ts";
+import type { FanoutPlan, FanoutRow } from "../store/store.ts";
+import { getFanout, tellOfFanout } from "./get-fanout.ts";
+import { plainEnv } from "./launch.ts";
+import { selectorOf } from "./list-nodes.ts";
+import { sealSecrets } from "./sealed-secrets.ts";
+import { requireAllowed } from "./start-process.ts";
+
+/** A fan-out that waits for nodes, and says not how long, gives up after a day. */
+const queueMs = 86_400_000;
+const pageSize = 1000;
+
+/** Stores a fan-out with a row for every node that its selector matches now; the starts come after it. */
+export const createFanout = async (needs: Needs, body: FanoutBody, id: string): Promise<FanoutRow> => {
+  requireAllowed(startOn("", body.process));
+  const nodes = await targets(needs, body.selector);
+  const { process, ...plain } = body;
+  const plan = planOf(plain);
+  const createdAt = needs.now();
+  await needs.store.fanouts.create({
+    id,
+    selector: body.selector,
+    process: withoutSecrets(process),
+    sealed: await sealSecrets(needs.seal, id, { env: plainEnv(process), stdin: process.stdin }),
+    plan,
+    createdAt,
+    expiresAt: plan.expiresMs === null ? null : new Date(createdAt.getTime() + plan.expiresMs),
+    nodes,
+  });
+  tellOfFanout(needs, id);
+  needs.log.info("fanout.created", { fanoutId: id, nodes: nodes.length });
+  return getFanout(needs, id);
+};
+
+/** The start of the process on one node. Whether and how long it waits is the fan-out's matter, so it is never queued by itself. */
+export const startOn = (nodeId: string, process: ProcessTemplate): StartProcessBody => ({
+  ...process,
+  node: nodeId,
+  ifOffline: "fail",
+  queueTtlMs: queueMs,
+});
+
+const planOf = (body: Omit<FanoutBody, "process">): FanoutPlan => ({
+  parallel: body.parallel ?? null,
+  staggerMs: body.staggerMs ?? null,
+  canary: body.canary ?? null,
+  maxFailures: body.maxFailures ?? null,
+  ifOffline: body.ifOffline,
+  expiresMs: body.expiresMs ?? (body.ifOffline === "queue" ? queueMs : null),
+  acceptedFailures: 0,
+});
+
+const withoutSecrets = (process: ProcessTemplate): ProcessTemplate => ({
+  ...process,
+  env: {},
+  stdin: typeof process.stdin === "object" ? { text: "" } : process.stdin,
+});
+
+const byName = new Intl.Collator("en", { numeric: true });
+
+const targets = async (needs: Needs, text: string): Promise<{ id: string; name: string }[]> => {
+  const selector = selectorOf(text);
+  const found: { id: string; name: string }[] = [];
+  for (let after: string | undefined; ;) {
+    const page = await needs.store.nodes.list({ limit: pageSize, after });
+    for (const node of page)
+      if (matchesSelector(selector, node)) found.push({ id: node.id, name: node.name });
+    if (page.length < pageSize) break;
+    after = page.at(-1)?.id;
+  }
+  if (found.length === 0) throw invalid([{ path: "selector", message: "matches no node" }]);
+  if (found.length > maxFanoutNodes)
+    throw invalid([{ path: "selector", message: `matches more than ${maxFanoutNodes} nodes; split it` }]);
+  return found.toSorted((one, other) => byName.compare(one.name, other.name));
+};

@@ -1,0 +1,376 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { FanoutNodeView, FanoutView } from "#shared/api/fanout.ts";
+import type { Launch } from "#shared/link/launch.ts";
+import { startFanoutDriver } from "../../../control-plane/scheduler/fanout-driver.ts";
+import { tick } from "../../../control-plane/scheduler/tick.ts";
+import { eventually } from "../../support/eventually.ts";
+import type { PlayedNode } from "./played-node.ts";
+import { openService, type Answer, type Service } from "./service.ts";
+
+type Node = { id: string; name: string; played: PlayedNode };
+
+describe("a fan-out", () => {
+  let service: Service;
+  let driver: { stop(): Promise<void> };
+  let group = 0;
+  beforeAll(async () => {
+    service = await openService();
+    driver = startFanoutDriver(service.needs);
+  });
+  beforeEach(() => void group++);
+  afterAll(async () => {
+    await driver.stop();
+    await service.close();
+  });
+
+  /** Nodes that only this test's selector matches, by the order of their names. */
+  const nodes = async (count: number): Promise<Node[]> => {
+    const made: Node[] = [];
+    for (let at = 0; at < count; at++) {
+      const { id, played } = await service.node();
+      const name = `g${group}-n${at}`;
+      await service.send("PATCH", `/v1/nodes/${id}`, { name });
+      made.push({ id, name, played });
+    }
+    return made;
+  };
+  const create = (body: object = {}, headers: Record<string, string> = {}): Promise<Answer> =>
+    service.post("/v1/fanouts", { selector: `g${group}-*`, process: { command: "x" }, ...body }, headers);
+  const created = async (body: object = {}): Promise<string> => {
+    const { status, body: made } = await create(body);
+    expect(status).toBe(201);
+    return String(made["id"]);
+  };
+  const view = async (id: string): Promise<FanoutView> =>
+    (await service.get(`/v1/fanouts/${id}`)).body as unknown as FanoutView;
+  const rows = async (id: string): Promise<FanoutNodeView[]> =>
+    (await service.get(`/v1/fanouts/${id}/nodes?limit=200`)).body["data"] as FanoutNodeView[];
+  const statuses = async (id: string) => (await rows(id)).map(({ status }) => status);
+  const final = async (id: string): Promise<FanoutView> => {
+    const { body } = await service.get(`/v1/fanouts/${id}?waitMs=20000`);
+    return body as unknown as FanoutView;
+  };
+  const endWith =
+    (played: PlayedNode, text: string, exitCode = 0) =>
+    ({ id }: Launch): void => {
+      played.report({ id, status: "running" });
+      if (text !== "") played.write(id, text);
+      played.exit(id, { exitCode });
+    };
+  const allEndWith = (all: Node[], text: string): void => {
+    for (const { played } of all) played.onStart = endWith(played, text);
+  };
+
+  it("has a waiting row for each node from the start, runs on each, and folds equal outputs", async () => {
+    const all = await nodes(4);
+    allEndWith(all, "same\n");
+    const [first, , , last] = all;
+    if (first) first.played.onStart = endWith(first.played, "mine\n");
+    if (last) last.played.onStart = endWith(last.played, "bad\n", 3);
+    const answer = await create();
+    expect(answer).toMatchObject({ status: 201, body: { status: "running", groups: [], endedAt: null } });
+    const id = String(answer.body["id"]);
+    const { counts } = answer.body as unknown as FanoutView;
+    expect(Object.values(counts).reduce((sum, count) => sum + count, 0)).toBe(4);
+    const done = await final(id);
+    expect(done).toMatchObject({
+      ...{ status: "failed", reason: "node_failures", groupCount: 3 },
+      counts: {
+        succeeded: 3,
+        failed: 1,
+        waiting: 0,
+        running: 0,
+        skipped: 0,
+        timed_out: 0,
+        canceled: 0,
+        lost: 0,
+      },
+      groups: [
+        { count: 2, nodes: [all[1]?.name, all[2]?.name], exitCode: 0, text: "same\n", truncated: null },
+        { count: 1, nodes: [first?.name], exitCode: 0, text: "mine\n" },
+        { count: 1, nodes: [last?.name], status: "failed", exitCode: 3, text: "bad\n" },
+      ],
+    });
+    expect(await rows(id)).toMatchObject(
+      all.map(({ id: nodeId, name }, position) => ({ node: name, nodeId, position, attempt: 1 })),
+    );
+    const { body } = await service.get(`/v1/processes?fanout=${id}`);
+    expect(body["data"]).toHaveLength(4);
+    expect(body["data"]).toMatchObject(Array.from({ length: 4 }, () => ({ fanoutId: id, status: "exited" })));
+    for (const { played } of all) expect(played.launches).toHaveLength(1);
+  });
+
+  it("is succeeded when every node succeeded", async () => {
+    allEndWith(await nodes(2), "");
+    expect(await final(await created())).toMatchObject({
+      ...{ status: "succeeded", reason: null, endedAt: expect.any(String) },
+      groups: [{ count: 2, text: "", exitCode: 0 }],
+    });
+  });
+
+  it("is refused before anything is stored", async () => {
+    await nodes(1);
+    const before = (await service.get("/v1/fanouts?limit=200")).body["data"];
+    for (const [body, status, code, path] of [
+      [{ selector: undefined }, 400, "invalid_request", "selector"],
+      [{ selector: " " }, 400, "invalid_request", "selector"],
+      [{ selector: "a b" }, 400, "invalid_request", "selector"],
+      [{ selector: "nobody-*" }, 400, "invalid_request", "selector"],
+      [{ process: undefined }, 400, "invalid_request", "process"],
+      [{ process: {} }, 400, "invalid_request", "process.command"],
+      [{ process: { command: "x", argv: ["y"] } }, 400, "invalid_request", "process.command"],
+      [{ process: { command: "x", node: "n" } }, 400, "invalid_request", "process.node"],
+      [{ process: { command: "x", key: "k" } }, 400, "invalid_request", "process.key"],
+      [{ process: { command: "x", cwd: "relative" } }, 400, "invalid_request", "process.cwd"],
+      [{ parallel: 0 }, 400, "invalid_request", "parallel"],
+      [{ parallel: "0%" }, 400, "invalid_request", "parallel"],
+      [{ parallel: "101%" }, 400, "invalid_request", "parallel"],
+      [{ parallel: "many" }, 400, "invalid_request", "parallel"],
+      [{ maxFailures: 0 }, 400, "invalid_request", "maxFailures"],
+      [{ canary: 0 }, 400, "invalid_request", "canary"],
+      [{ canary: "10%" }, 400, "invalid_request", "canary"],
+      [{ staggerMs: -1 }, 400, "invalid_request", "staggerMs"],
+      [{ ifOffline: "maybe" }, 400, "invalid_request", "ifOffline"],
+      [{ expiresMs: 0 }, 400, "invalid_request", "expiresMs"],
+      [{ surprise: 1 }, 400, "invalid_request", "surprise"],
+      [{ process: { command: "rm -rf /" } }, 422, "command_refused", undefined],
+      [{ process: { command: "x", user: "me" } }, 422, "not_supported", undefined],
+    ] as const) {
+      const answer = await create(body);
+      expect([body, answer.status, answer.body["code"]]).toEqual([body, status, code]);
+      if (path !== undefined) expect(answer.body["issues"]).toMatchObject([{ path }]);
+    }
+    expect((await service.get("/v1/fanouts?limit=200")).body["data"]).toEqual(before);
+  });
+
+  it("is made once for an Idempotency-Key", async () => {
+    const all = await nodes(2);
+    allEndWith(all, "");
+    const key = { "idempotency-key": "once" };
+    const [one, other] = await Promise.all([create({}, key), create({}, key)]);
+    expect(one.body["id"]).toBe(other.body["id"]);
+    await final(String(one.body["id"]));
+    for (const { played } of all) expect(played.launches).toHaveLength(1);
+    expect(await create({ parallel: 1 }, key)).toMatchObject({
+      status: 409,
+      body: { code: "idempotency_mismatch" },
+    });
+  });
+
+  it("is listed newest first, and its nodes are paged", async () => {
+    allEndWith(await nodes(3), "");
+    const [older, newer] = [await created(), await created()];
+    const first = await service.get("/v1/fanouts?limit=1");
+    expect(first.body).toMatchObject({ data: [{ id: newer }], nextCursor: newer });
+    expect((await service.get(`/v1/fanouts?limit=1&cursor=${newer}`)).body).toMatchObject({
+      data: [{ id: older }],
+    });
+    const page = await service.get(`/v1/fanouts/${newer}/nodes?limit=2`);
+    expect(page.body).toMatchObject({ data: [{ position: 0 }, { position: 1 }], nextCursor: "1" });
+    const rest = await service.get(`/v1/fanouts/${newer}/nodes?limit=2&cursor=1`);
+    expect(rest.body).toMatchObject({ data: [{ position: 2 }], nextCursor: null });
+    expect((await service.get(`/v1/fanouts/${newer}/nodes?cursor=x`)).status).toBe(400);
+    for (const path of ["fan_00000000000000000000000000", "fan_x", "proc_00000000000000000000000000"])
+      for (const answer of [
+        await service.get(`/v1/fanouts/${path}`),
+        await service.get(`/v1/fanouts/${path}/nodes`),
+        await service.get(`/v1/fanouts/${path}/events`),
+        await service.post(`/v1/fanouts/${path}/pause`),
+        await service.post(`/v1/fanouts/${path}/cancel`),
+        await service.post(`/v1/fanouts/${path}/retry-failed`),
+      ])
+        expect(answer.status).toBe(404);
+  });
+
+  it("passes env and stdin text on to every node, and stores neither in the open", async () => {
+    const all = await nodes(2);
+    allEndWith(all, "");
+    const process = { command: "x", env: { KEY: "very-secret" }, stdin: { text: "top-secret" } };
+    const id = await created({ process });
+    await final(id);
+    for (const { played } of all)
+      expect(played.launches).toMatchObject([{ env: { KEY: "very-secret" }, stdin: { text: "top-secret" } }]);
+    expect(JSON.stringify(await service.needs.store.fanouts.get(id))).not.toMatch(/secret/);
+    expect(await service.needs.store.fanouts.sealed(id)).toBeNull();
+  });
+
+  it("runs no more at once than parallel allows, and the canaries alone before all others", async () => {
+    const all = await nodes(5);
+    const id = await created({ parallel: 2, canary: 1 });
+    const running = async () =>
+      (await rows(id)).filter(({ status }) => status === "running").map(({ node }) => node);
+    const end = (name: string): void => {
+      const node = all.find((each) => each.name === name);
+      node?.played.exit(node.played.launches[0]?.id ?? "", { exitCode: 0 });
+    };
+    const started = () => all.filter(({ played }) => played.launches.length > 0).map(({ name }) => name);
+    const names = all.map(({ name }) => name);
+    for (const [step, expected] of [
+      [undefined, names.slice(0, 1)],
+      [0, names.slice(1, 3)],
+      [2, [names[1], names[3]]],
+      [1, names.slice(3, 5)],
+    ] as const) {
+      if (step !== undefined) end(names[step] ?? "");
+      await eventually(async () => JSON.stringify(await running()) === JSON.stringify(expected));
+      await eventually(() => expected.every((name) => started().includes(name ?? "")));
+      expect(started().length).toBeLessThanOrEqual(names.indexOf(expected.at(-1) ?? "") + 1);
+    }
+    for (const name of names.slice(3)) end(name);
+    expect(await final(id)).toMatchObject({ status: "succeeded" });
+  });
+
+  it("pauses when too many nodes failed; a resume goes on, a retry runs the failed again", async () => {
+    const all = await nodes(4);
+    for (const { played } of all) played.onStart = endWith(played, "", 1);
+    const id = await created({ parallel: 1, maxFailures: 2 });
+    await eventually(async () => (await view(id)).status === "paused");
+    expect(await view(id)).toMatchObject({ reason: "max_failures", counts: { failed: 2, waiting: 2 } });
+    allEndWith(all, "good");
+    expect((await service.post(`/v1/fanouts/${id}/resume`)).body).toMatchObject({ status: "running" });
+    expect(await final(id)).toMatchObject({ status: "failed", counts: { failed: 2, succeeded: 2 } });
+    expect((await service.post(`/v1/fanouts/${id}/resume`)).status).toBe(409);
+    expect((await service.post(`/v1/fanouts/${id}/pause`)).status).toBe(409);
+    expect((await service.post(`/v1/fanouts/${id}/retry-failed`)).body).toMatchObject({ status: "running" });
+    expect(await final(id)).toMatchObject({ status: "succeeded", groups: [{ count: 4, text: "good" }] });
+    expect((await rows(id)).map(({ attempt }) => attempt)).toEqual([2, 2, 1, 1]);
+    expect(all.map(({ played }) => played.launches.length)).toEqual([2, 2, 1, 1]);
+    expect((await service.post(`/v1/fanouts/${id}/retry-failed`)).status).toBe(409);
+  });
+
+  it("pauses when a canary fails", async () => {
+    const [first] = await nodes(3);
+    if (first) first.played.onStart = endWith(first.played, "", 1);
+    const id = await created({ canary: 1 });
+    await eventually(async () => (await view(id)).status === "paused");
+    expect(await view(id)).toMatchObject({ reason: "canary_failed", counts: { failed: 1, waiting: 2 } });
+    await service.post(`/v1/fanouts/${id}/cancel`);
+  });
+
+  it("starts nothing while it is paused by hand, and lets go on what runs", async () => {
+    const all = await nodes(3);
+    const id = await created({ parallel: 1 });
+    await eventually(() => all[0]?.played.launches.length === 1);
+    expect((await service.post(`/v1/fanouts/${id}/pause`)).body).toMatchObject({
+      status: "paused",
+      reason: "requested",
+    });
+    all[0]?.played.exit(all[0].played.launches[0]?.id ?? "");
+    await eventually(async () => (await statuses(id))[0] === "succeeded");
+    expect(await statuses(id)).toEqual(["succeeded", "waiting", "waiting"]);
+    allEndWith(all, "");
+    await service.post(`/v1/fanouts/${id}/resume`);
+    expect(await final(id)).toMatchObject({ status: "succeeded" });
+  });
+
+  it("when it is canceled stops what runs, starts nothing else, and is canceled once that has ended", async () => {
+    const all = await nodes(3);
+    const [first] = all;
+    const id = await created({ parallel: 1 });
+    await eventually(() => first?.played.launches.length === 1);
+    const running = first?.played.launches[0]?.id ?? "";
+    const canceled = await service.post(`/v1/fanouts/${id}/cancel`);
+    expect(canceled.body).toMatchObject({
+      status: "running",
+      reason: "canceling",
+      counts: { canceled: 2, running: 1 },
+    });
+    expect((await service.post(`/v1/fanouts/${id}/retry-failed`)).status).toBe(409);
+    expect((await service.post(`/v1/fanouts/${id}/pause`)).status).toBe(409);
+    expect(first?.played.told.filter((frame) => frame.type === "stop")).toMatchObject([{ id: running }]);
+    first?.played.report({ id: running, status: "killed", reason: "stopped", exitedAgeMs: 0 });
+    expect(await final(id)).toMatchObject({ status: "canceled", reason: null, counts: { canceled: 3 } });
+    expect((await service.post(`/v1/fanouts/${id}/cancel`)).body).toMatchObject({ status: "canceled" });
+    expect(all.slice(1).every(({ played }) => played.launches.length === 0)).toBe(true);
+  });
+
+  it("skips nodes that are offline, and is failed when all are", async () => {
+    const [there, away] = await nodes(2);
+    allEndWith(there === undefined ? [] : [there], "");
+    away?.played.cut();
+    await eventually(async () => (await service.get(`/v1/nodes/${away?.id}`)).body["connectedAt"] === null);
+    const id = await created();
+    expect(await final(id)).toMatchObject({
+      status: "failed",
+      reason: "nodes_skipped",
+      counts: { succeeded: 1, skipped: 1 },
+    });
+    expect((await rows(id))[1]).toMatchObject({ status: "skipped", reason: "node_offline", processId: null });
+    expect(await final(await created({ selector: `name=${away?.name}` }))).toMatchObject({
+      ...{ status: "failed", reason: "nodes_skipped", counts: { skipped: 1 }, groups: [] },
+    });
+  });
+
+  it("waits for nodes that are offline when it may, and skips them when its time has passed", async () => {
+    const [node] = await nodes(1);
+    node?.played.cut();
+    await eventually(async () => (await service.get(`/v1/nodes/${node?.id}`)).body["connectedAt"] === null);
+    const id = await created({ ifOffline: "queue" });
+    await tick(service.needs, { since: new Date(), prunedAt: new Date() });
+    expect(await statuses(id)).toEqual(["waiting"]);
+    allEndWith(node === undefined ? [] : [node], "");
+    await node?.played.connect();
+    await eventually(async () => {
+      await tick(service.needs, { since: new Date(), prunedAt: new Date() });
+      return (await view(id)).status === "succeeded";
+    });
+    node?.played.cut();
+    await eventually(async () => (await service.get(`/v1/nodes/${node?.id}`)).body["connectedAt"] === null);
+    const late = await created({ ifOffline: "queue", expiresMs: 50 });
+    expect(await final(late)).toMatchObject({ status: "failed", counts: { skipped: 1 } });
+    expect(await rows(late)).toMatchObject([{ status: "skipped", reason: "expired" }]);
+  });
+
+  it("skips a node that was deleted, and loses one that is deleted while it runs", async () => {
+    const [gone, running] = await nodes(2);
+    const id = await created({ parallel: 1, selector: `g${group}-*` });
+    await eventually(() => gone?.played.launches.length === 1);
+    await service.send("DELETE", `/v1/nodes/${running?.id}`);
+    await service.send("DELETE", `/v1/nodes/${gone?.id}`);
+    await eventually(async () => {
+      await tick(service.needs, { since: new Date(), prunedAt: new Date() });
+      return (await view(id)).status === "failed";
+    });
+    expect(await rows(id)).toMatchObject([
+      { status: "lost", reason: "node_deleted" },
+      { status: "skipped", reason: "node_deleted" },
+    ]);
+  });
+});
+
+describe("without a driver", () => {
+  it("the ticks alone bring a fan-out to its end, and take up claims that were cut off", async () => {
+    const service = await openService();
+    const [one, other] = [await service.node(), await service.node()];
+    for (const { played } of [one, other]) played.onStart = ({ id }) => played.exit(id);
+    const { body } = await service.post("/v1/fanouts", {
+      selector: "*",
+      process: { command: "x" },
+      parallel: 1,
+    });
+    const id = String(body["id"]);
+    // A control plane that dies between the claim and the start.
+    const claimed = await service.needs.store.fanouts.advance(id, {
+      ...{
+        now: service.needs.now(),
+        graceMs: 1000,
+        staleMs: 3000,
+        batch: 10,
+        newProcessId: () => "proc_00000000000000000000000001",
+      },
+      outlook: ({ status, reason }) => ({ status, reason, expire: false, room: 1, lookAt: null }),
+    });
+    expect(claimed).toMatchObject({
+      outcome: "advanced",
+      starts: [{ processId: "proc_00000000000000000000000001" }],
+    });
+    service.rig.clock.aheadMs = 4000;
+    const isDone = async () => {
+      await tick(service.needs, { since: new Date(), prunedAt: new Date() });
+      return (await service.get(`/v1/fanouts/${id}`)).body["status"] === "succeeded";
+    };
+    await eventually(isDone);
+    expect([one, other].map(({ played }) => played.launches.length)).toEqual([1, 1]);
+    await service.close();
+  });
+});
