@@ -29,21 +29,24 @@ export const requireAllowed = (body: StartProcessBody): void => {
     throw new DroverError("command_refused", refused.reason, { rule: refused.rule, reason: refused.reason });
 };
 
-// Before anything is stored: what is asked for, then the node's state. Answers the node's id.
+/** The node of a start; `handOut`: its holder takes it now, unless it turns out to be full. */
+type Place = { nodeId: string; handOut: boolean };
+
+// Before anything is stored: what is asked for, then the node's state.
 const admitStart = async (
   needs: Needs,
   body: StartProcessBody,
   leaseId: string | undefined,
-): Promise<string> => {
+): Promise<Place> => {
   requireAllowed(body);
   const named = body.node ?? "";
   // Who holds a live socket under this id or name is a node: no need to ask the database.
   const here = needs.hub.here(named);
-  if (here !== undefined) return here;
+  if (here !== undefined) return { nodeId: here, handOut: needs.hub.free(here) > 0 };
   const node = await findNode(needs, named);
-  if (body.ifOffline === "fail" && nodeStatus(needs, node) !== "online")
-    throw notThere(node, { leaseId, now: needs.now() });
-  return node.id;
+  const online = nodeStatus(needs, node) === "online";
+  if (body.ifOffline === "fail" && !online) throw notThere(node, { leaseId, now: needs.now() });
+  return { nodeId: node.id, handOut: online };
 };
 
 // That it drains or is leased lasts longer than that it is away.
@@ -66,9 +69,10 @@ export const startProcess = async (
   id = newId("proc"),
   { leaseId, fanoutId }: OnBehalf = {},
 ): Promise<Started> => {
-  const nodeId = await admitStart(needs, body, leaseId);
+  const { nodeId, handOut } = await admitStart(needs, body, leaseId);
   const launch = launchOf(id, body);
-  const room = needs.hub.free(nodeId) > 0;
+  // Whether another holder has a place is not known: what it cannot place will wait.
+  const mayWait = !handOut || needs.hub.here(nodeId) === undefined;
   const stored = await needs.store.processes.insert({
     id,
     nodeId,
@@ -79,11 +83,11 @@ export const startProcess = async (
     sealed: await sealSecrets(needs.seal, id, launch),
     background: body.background,
     labels: body.labels,
-    status: room ? "starting" : "queued",
+    status: handOut ? "starting" : "queued",
     ifOffline: body.ifOffline,
     queueTtlMs: body.queueTtlMs,
     leaseId,
-    queueFull: !room && !(await needs.queue.hasRoom()),
+    queueFull: mayWait && !(await needs.queue.hasRoom()),
     createdAt: needs.now(),
   });
   const process = existing(stored);

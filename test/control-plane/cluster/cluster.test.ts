@@ -50,6 +50,17 @@ describe("two control planes on one database", () => {
     expect(await rigs.b.until(launch.id, (row) => row.status === "exited")).toMatchObject({ exitCode: 0 });
   });
 
+  it("a start on B beyond the places of the node waits at A until one is free", async () => {
+    const { id } = await rigs.a.node();
+    const far = await rigs.a.online(id, { facts: { maxProcesses: 1 } });
+    await startProcess(rigs.b.needs, body({ node: id }));
+    const { launch } = await far.next("start");
+    const { process } = await startProcess(rigs.b.needs, body({ node: id }));
+    await rigs.a.until(process.id, (row) => row.status === "queued");
+    far.say({ type: "reports", reports: [exited(launch.id)] });
+    expect((await far.next("start")).launch.id).toBe(process.id);
+  });
+
   it("a stop on B reaches the agent at A", async () => {
     const { process } = await startProcess(rigs.b.needs, body());
     await agent.next("start");
