@@ -1,3 +1,4 @@
+import { pause } from "#shared/pause.ts";
 import type { Bus } from "../bus/bus.ts";
 import type { Log } from "../needs.ts";
 import type { Letters } from "../store/cluster.ts";
@@ -13,6 +14,7 @@ export type OnLetter = (sender: string, body: LetterBody) => void;
 type Outgoing = { recipient: string; body: string; sent: PromiseWithResolvers<void> };
 
 const maxBatch = 64;
+const pausesMs = [100, 200, 400, 800, 1600];
 const takeAtOnce = 128;
 
 export class Post {
@@ -33,7 +35,7 @@ export class Post {
     this.#onLetter = take;
   }
 
-  /** Resolves when the letter lies in the recipient's box; rejects when the database does not take it. */
+  /** Resolves when the letter lies in the recipient's box; rejects when the database does not take it for a while. */
   send(recipient: string, body: LetterBody): Promise<void> {
     const sent = Promise.withResolvers<void>();
     this.#outgoing.push({ recipient, body: JSON.stringify(body), sent });
@@ -64,11 +66,24 @@ export class Post {
   async #sendSome(batch: Outgoing[]): Promise<void> {
     const letters = batch.map(({ recipient, body }) => ({ recipient, body }));
     try {
-      await this.#needs.letters.send(this.#needs.self, letters);
+      await this.#insist(() => this.#needs.letters.send(this.#needs.self, letters));
       for (const { sent } of batch) sent.resolve();
     } catch (error) {
       for (const { sent } of batch) sent.reject(error);
     }
+  }
+
+  /** A connection that broke costs no letter: they are sent again, maybe twice, and a reader who minds begins anew. */
+  async #insist(send: () => Promise<void>): Promise<void> {
+    for (const pauseMs of pausesMs) {
+      try {
+        return await send();
+      } catch (error) {
+        this.#failed(error);
+      }
+      await pause(pauseMs);
+    }
+    await send();
   }
 
   async #takeAll(): Promise<void> {
@@ -79,9 +94,9 @@ export class Post {
       while (this.#more) {
         // Before the taking: a notice that comes during it may be about a letter that it does not see.
         this.#more = false;
-        const taken = await this.#needs.letters.take(this.#needs.self, takeAtOnce);
-        this.#more ||= taken.length === takeAtOnce;
-        for (const { sender, body } of taken) this.#hand(sender, body);
+        const { letters, more } = await this.#needs.letters.take(this.#needs.self, takeAtOnce);
+        this.#more ||= more;
+        for (const { sender, body } of letters) this.#hand(sender, body);
       }
     } catch (error) {
       // The next notice, or the end of the gap, finds them.
@@ -92,10 +107,12 @@ export class Post {
   }
 
   #hand(sender: string, body: string): void {
-    const parsed = letter.safeParse(JSON.parse(body));
-    // Another version of Drover may write letters that this one does not know.
-    if (parsed.success) this.#onLetter(sender, parsed.data);
-    else this.#needs.log.warn("letter.not_understood", { sender });
+    try {
+      this.#onLetter(sender, letter.parse(JSON.parse(body)));
+    } catch (error) {
+      // Another version of Drover may write letters that this one does not know; the others are not its fault.
+      this.#needs.log.warn("letter.not_understood", { sender, error });
+    }
   }
 
   #failed(error: unknown): void {

@@ -43,7 +43,7 @@ export class Served {
           await this.#answer(sender, body.talk, await nodes.answersProbe(body.nodeId));
         });
       case "follow":
-        return this.#serve(sender, body.talk, (service) => this.#follow(body, service));
+        return this.#serve(sender, body.talk, (service) => this.#followToTheEnd(body, service));
       case "credit":
         return this.#open.get(body.talk)?.window?.credit(body.to);
       case "hang_up":
@@ -89,11 +89,19 @@ export class Served {
       const b64 = bytes === null ? null : toBase64(bytes);
       await post.send(service.sender, { kind: "chunk", talk, from, to, b64 });
     }
-    await post.send(service.sender, { kind: "end", talk });
   }
 
   async #answer(sender: string, talk: string, value: unknown): Promise<void> {
     await this.#needs.post.send(sender, { kind: "answer", talk, value });
+  }
+
+  /** Whoever follows waits for an end without a limit. */
+  async #followToTheEnd(body: LetterOf<"follow">, service: Service): Promise<void> {
+    try {
+      await this.#follow(body, service);
+    } finally {
+      await this.#needs.post.send(service.sender, { kind: "end", talk: body.talk });
+    }
   }
 
   #inBackground(work: Promise<void>): void {

@@ -93,7 +93,8 @@ class FanoutDriver {
   /** A step is due in so many ms, or earlier if one is due already. */
   #wake(id: string, ms: number): void {
     const driven = this.#driven.get(id);
-    const dueAt = performance.now() + Math.min(ms, longestWaitMs);
+    const waitMs = Math.min(ms, longestWaitMs);
+    const dueAt = performance.now() + waitMs;
     if (driven === undefined || dueAt >= driven.dueAt) return;
     clearTimeout(driven.timer);
     driven.dueAt = dueAt;
@@ -101,7 +102,7 @@ class FanoutDriver {
       driven.dueAt = Infinity;
       this.#due.add(id);
       this.#pump();
-    }, ms);
+    }, waitMs);
   }
 
   #pump(): void {

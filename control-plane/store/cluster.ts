@@ -23,8 +23,8 @@ export interface Letters {
   send(sender: string, letters: { recipient: string; body: string }[]): Promise<void>;
   /** Sends to whichever other instance holds the node; undefined when none does. */
   sendToHolder(sender: string, letter: { nodeId: string; body: string }): Promise<string | undefined>;
-  /** Takes the oldest letters to this instance, at most `limit`. */
-  take(recipient: string, limit: number): Promise<Letter[]>;
+  /** Takes the oldest letters to this instance, at most `limit`; those that nobody waits for any more are dropped. */
+  take(recipient: string, limit: number): Promise<{ letters: Letter[]; more: boolean }>;
 }
 
 /** "Something changed, look" between instances: topics only. */

@@ -66,10 +66,21 @@ export function instancesContract(store: OpenStore, url: () => string): void {
         bodies.slice(12).map((body) => ({ recipient, body })),
       );
       const first = await letters().take(recipient, 15);
-      expect([...first, ...(await letters().take(recipient, 15))]).toEqual(
-        bodies.map((body) => ({ sender, body })),
-      );
-      expect(await letters().take(recipient, 15)).toEqual([]);
+      const second = await letters().take(recipient, 15);
+      expect([first.more, second.more]).toEqual([true, false]);
+      expect([...first.letters, ...second.letters]).toEqual(bodies.map((body) => ({ sender, body })));
+      expect((await letters().take(recipient, 15)).letters).toEqual([]);
+    });
+
+    it("that lay for so long that nobody waits for them are dropped", async () => {
+      const [sender, recipient] = [await registered(), await registered()];
+      await letters().send(sender, [{ recipient, body: "old" }]);
+      const sql = postgres(url(), { max: 1, onnotice: () => {} });
+      await sql`update relay set sent_at = now() - interval '31 seconds' where recipient = ${recipient}`;
+      await sql.end();
+      await letters().send(sender, [{ recipient, body: "new" }]);
+      expect((await letters().take(recipient, 9)).letters).toEqual([{ sender, body: "new" }]);
+      expect((await letters().take(recipient, 9)).letters).toEqual([]);
     });
 
     it("to the holder of a node reach whoever has its socket, and nobody when that is the sender or dead", async () => {
@@ -79,7 +90,7 @@ export function instancesContract(store: OpenStore, url: () => string): void {
       expect(await sent()).toBeUndefined();
       await store().nodes.connected(nodeId, { ...newSession, instance: holder });
       expect(await sent()).toBe(holder);
-      expect(await letters().take(holder, 9)).toEqual([{ sender, body: "hello" }]);
+      expect((await letters().take(holder, 9)).letters).toEqual([{ sender, body: "hello" }]);
       await silent(holder);
       expect(await sent()).toBeUndefined();
       await store().nodes.connected(nodeId, { ...newSession, instance: sender });

@@ -10,6 +10,9 @@ const channel = "drover";
 /** Postgres refuses a payload of 8,000 bytes. */
 const maxPayload = 7000;
 
+/** Nobody waits any more for what an older letter asks: a recipient that stood still must not do it now. */
+const freshMs = 30_000;
+
 export const letterStore = (sql: Sql): Letters => ({
   async send(sender, letters) {
     if (letters.length === 0) return;
@@ -36,10 +39,14 @@ export const letterStore = (sql: Sql): Letters => ({
   },
 
   async take(recipient, limit) {
-    const taken = await sql<(Letter & { id: number })[]>`
+    const taken = await sql<(Letter & { id: number; fresh: boolean })[]>`
       delete from relay where id in (select id from relay where recipient = ${recipient} order by id limit ${limit})
-      returning id, sender, body`;
-    return taken.toSorted((one, other) => one.id - other.id).map(({ sender, body }) => ({ sender, body }));
+      returning id, sender, body, sent_at > now() - ${freshMs} * interval '1 millisecond' as fresh`;
+    const letters = taken
+      .filter(({ fresh }) => fresh)
+      .toSorted((one, other) => one.id - other.id)
+      .map(({ sender, body }) => ({ sender, body }));
+    return { letters, more: taken.length === limit };
   },
 });
 
