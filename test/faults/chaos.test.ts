@@ -7,6 +7,7 @@ const options: ChaosOptions = {
   seed: seedOfEnvironment(),
   stormMs: 45_000,
   settleMs: 120_000,
+  pauseMs: 1500,
   inFlight: 40,
   controlPlanes: 1,
   agents: 2,

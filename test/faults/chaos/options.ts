@@ -6,6 +6,8 @@ export type ChaosOptions = {
   stormMs: number;
   /** How long everything may take to come to its end once all is healed. */
   settleMs: number;
+  /** From one fault to the next, on average. */
+  pauseMs: number;
   inFlight: number;
   controlPlanes: number;
   agents: number;
@@ -18,6 +20,7 @@ export type ChaosOptions = {
 export const usage = `npm run chaos -- [options]
 
   --minutes N         how long faults happen (1)
+  --pause-ms N        from one fault to the next, on average (1500)
   --in-flight N       processes at any time (40)
   --control-planes N  on one database (1)
   --agents N          (2)
@@ -28,6 +31,7 @@ export const usage = `npm run chaos -- [options]
 
 const flags = {
   minutes: { type: "string" },
+  "pause-ms": { type: "string" },
   "in-flight": { type: "string" },
   "control-planes": { type: "string" },
   agents: { type: "string" },
@@ -51,6 +55,7 @@ export function readOptions(argv: string[]): ChaosOptions | undefined {
     seed: values.seed === undefined ? seedOfEnvironment() : count("--seed", values.seed),
     stormMs: positive("--minutes", values.minutes ?? "1") * 60_000,
     settleMs: 180_000,
+    pauseMs: positive("--pause-ms", values["pause-ms"] ?? "1500"),
     inFlight: count("--in-flight", values["in-flight"] ?? "40"),
     controlPlanes,
     agents: count("--agents", values.agents ?? "2"),

@@ -22,15 +22,18 @@ export type Fault = { kind: FaultKind; target: string; atMs: number; forMs: numb
 /** What can be broken, by name. */
 export type Targets = { agents: string[]; controlPlanes: string[]; database: string; lines: string[] };
 
-const meanPauseMs = 900;
-/** A line is silent for longer than both ends bear now and then. */
+/** A line of an agent is silent for longer than both ends bear now and then. */
 const longSilence = { oneIn: 6, fromMs: 31_000, toMs: 45_000 };
 
-/** Faults in the order of their time: random kinds on random targets, overlapping as it comes. */
-export function schedule(random: Random, targets: Targets, stormMs: number): Fault[] {
+/** Faults in the order of their time: random kinds on random targets, `pauseMs` apart on average, overlapping as it comes. */
+export function schedule(
+  random: Random,
+  targets: Targets,
+  { stormMs, pauseMs }: { stormMs: number; pauseMs: number },
+): Fault[] {
   const faults: Fault[] = [];
   for (let atMs = 1000; ;) {
-    atMs += Math.round(-Math.log(1 - random.next()) * meanPauseMs);
+    atMs += Math.round(-Math.log(1 - random.next()) * pauseMs);
     if (atMs > stormMs - 1000) return faults;
     faults.push(faultAt(random, targets, atMs));
   }
@@ -39,7 +42,7 @@ export function schedule(random: Random, targets: Targets, stormMs: number): Fau
 function faultAt(random: Random, targets: Targets, atMs: number): Fault {
   const kind = random.weighted(weights);
   const target = random.pick(targetsOf(kind, targets));
-  return { kind, target, atMs, forMs: durationOf(kind, random), amount: amountOf(kind, random) };
+  return { kind, target, atMs, forMs: durationOf(kind, target, random), amount: amountOf(kind, random) };
 }
 
 function targetsOf(kind: FaultKind, targets: Targets): string[] {
@@ -48,12 +51,12 @@ function targetsOf(kind: FaultKind, targets: Targets): string[] {
   return kind.startsWith("database") ? [targets.database] : targets.lines;
 }
 
-function durationOf(kind: FaultKind, random: Random): number {
+function durationOf(kind: FaultKind, target: string, random: Random): number {
   if (kind === "line cut") return 0;
   const isSilent = kind === "line blackholed" || kind === "line half open";
-  if (isSilent && random.int(1, longSilence.oneIn) === 1)
+  if (isSilent && target.startsWith("agent") && random.int(1, longSilence.oneIn) === 1)
     return random.int(longSilence.fromMs, longSilence.toMs);
-  return isSilent ? random.int(500, 8000) : random.int(100, 3000);
+  return isSilent ? random.int(300, 5000) : random.int(50, 2500);
 }
 
 function amountOf(kind: FaultKind, random: Random): number {

@@ -43,7 +43,7 @@ async function goThrough({ fleet, options, signal }: Storming): Promise<Outcome>
   await enrol(fleet, caller, { count: options.agents, inFlight: options.inFlight, signal });
   const stormEnds = AbortSignal.any([signal, AbortSignal.timeout(options.stormMs)]);
   const limit = AbortSignal.any([signal, AbortSignal.timeout(options.stormMs + options.settleMs)]);
-  const faults = schedule(random.fork("faults"), targetsOf(fleet), options.stormMs);
+  const faults = schedule(random.fork("faults"), targetsOf(fleet), options);
   const load = { fleet, caller, random: random.fork("load"), storm: stormEnds, limit };
   const happening = letHappen(fleet, faults, stormEnds);
   const loading = putUnderLoad(load, options.inFlight);
