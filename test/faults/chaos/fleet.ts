@@ -8,7 +8,7 @@ import { appendFileSync, chmodSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { temporaryFolder } from "../../support/eventually.ts";
 import { Proxy } from "../../support/proxy.ts";
-import { endAllOf } from "../../support/sweep.ts";
+import { endAllNow, endAllOf } from "../../support/sweep.ts";
 import { embeddedDatabase, externalDatabase, type KillableDatabase } from "./database.ts";
 import { Findings } from "./findings.ts";
 import { Kept } from "./kept.ts";
@@ -30,7 +30,14 @@ export class Fleet {
 
   constructor(options: ChaosOptions) {
     this.#options = options;
+    process.once("exit", this.#leaveNothing);
   }
+
+  /** A run that is ended early leaves nothing either. */
+  readonly #leaveNothing = (): void => {
+    endAllNow(this.folder);
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+  };
 
   get database(): KillableDatabase {
     if (this.#database === undefined) throw new Error("the fleet was not started");
@@ -116,7 +123,8 @@ export class Fleet {
     await endAllOf(this.folder);
     await this.#database?.stop();
     await Promise.all([...this.lines.values()].map((line) => line.close()));
-    rmSync(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+    this.#leaveNothing();
+    process.off("exit", this.#leaveNothing);
   }
 }
 
