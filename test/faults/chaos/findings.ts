@@ -31,7 +31,7 @@ export class Findings {
 
   /** A program that nobody killed must not end; only a control plane that finds no database at its start may. */
   fell({ name, wasReady, code, log }: { name: string; wasReady: boolean; code: number | null; log: string }) {
-    const hasNoDatabase = !wasReady && code === 2 && log.includes("DATABASE_URL");
+    const hasNoDatabase = !wasReady && code === 2 && log.includes("database");
     if (!hasNoDatabase) this.add("program ended by itself", `${name} with ${code}: ${log}`);
   }
 }
