@@ -4,10 +4,11 @@ import { readOptions, usage, type ChaosOptions } from "./options.ts";
 import { complaints, heading, table } from "./report.ts";
 import { storm } from "./storm.ts";
 
+const interrupted = new AbortController();
+
 async function main(options: ChaosOptions): Promise<number> {
   if (options.logs !== undefined) mkdirSync(options.logs, { recursive: true });
   console.log(heading(options));
-  const interrupted = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
     process.on(signal, () => interrupted.abort(signal));
   const outcome = await storm(options, interrupted.signal);
@@ -24,7 +25,10 @@ async function run(): Promise<number> {
     console.log(usage);
     return 0;
   } catch (error) {
-    console.error("chaos:", error);
+    console.error(
+      "chaos:",
+      interrupted.signal.aborted ? `interrupted by ${interrupted.signal.reason}` : error,
+    );
     return 1;
   }
 }
