@@ -1,7 +1,7 @@
 import postgres, { type ISql, type JSONValue, type Sql as AnySql } from "postgres";
 import { storable } from "./text.ts";
 
-type Types = { int8: number };
+type Types = { int8: number; texts: string[] };
 
 /** The pool itself, which can open transactions. */
 export type Pool = AnySql<Types>;
@@ -38,8 +38,10 @@ export function openClient({ url, poolSize = 10 }: DatabaseOptions, hearing?: He
     onnotice: () => {},
     // Only names of columns: the keys inside of jsonb belong to users.
     transform: { column: { from: postgres.toCamel } },
-    // Every int8 here is a count of bytes, lines or milliseconds below 2^53.
-    types: { int8: { to: 20, from: [20], parse: Number, serialize: String } },
+    // The package would ask each new connection for its types of arrays, and end the whole program, out of reach of any
+    // handler, where the connection breaks before the answer (porsager/postgres#1192). Text arrays are all we send.
+    fetch_types: false,
+    types: { int8, texts },
     connection: {
       application_name: "drover",
       statement_timeout: statementLimitMs,
@@ -47,6 +49,18 @@ export function openClient({ url, poolSize = 10 }: DatabaseOptions, hearing?: He
     },
   });
 }
+
+// Every int8 here is a count of bytes, lines or milliseconds below 2^53.
+const int8 = { to: 20, from: [20], parse: Number, serialize: String };
+
+/** Parameters only: no column is an array. */
+const texts = {
+  to: 1009,
+  from: [],
+  parse: (literal: string): string[] => [literal],
+  serialize: (all: string[]): string =>
+    `{${all.map((text) => `"${text.replaceAll(/["\\]/g, String.raw`\$&`)}"`).join(",")}}`,
+};
 
 /** A jsonb parameter: the value itself, never its text, so that the column holds an object. */
 export const json = (sql: Sql, value: unknown) => sql.json(storable(value) as JSONValue);
