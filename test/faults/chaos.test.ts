@@ -9,7 +9,7 @@ const options: ChaosOptions = {
   settleMs: 120_000,
   pauseMs: 1500,
   inFlight: 40,
-  controlPlanes: 1,
+  controlPlanes: 2,
   agents: 2,
   database: "external",
   logs: undefined,
