@@ -14,6 +14,8 @@ export type DatabaseOptions = {
   url: string;
   /** Connections at most; 10 unless said. */
   poolSize?: number;
+  /** Opens the sockets, given the options of the package; its own unless said, which lose track when one breaks. */
+  socket?: ((place: never) => unknown) | undefined;
 };
 
 const connectLimitS = 10;
@@ -26,11 +28,13 @@ const lockLimitMs = 10_000;
 export type Hearing = { onnotify(channel: string, payload: string): void; onclose(): void };
 
 /** The pool of this process: camelCase columns, int8 as number, Dates, and a limit on every statement and lock. */
-export function openClient({ url, poolSize = 10 }: DatabaseOptions, hearing?: Hearing): Pool {
+export function openClient({ url, poolSize = 10, socket }: DatabaseOptions, hearing?: Hearing): Pool {
   if (url.trim() === "") throw new Error("The URL of the database is empty.");
   return postgres(url, {
     max: poolSize,
     connect_timeout: connectLimitS,
+    // The types of the package leave it out.
+    ...(socket === undefined ? {} : { socket }),
     // A connection that listens is kept whatever its age.
     ...(hearing === undefined ? { idle_timeout: idleLimitS } : { max_lifetime: null, ...hearing }),
     // A database that is back is used again within a second; the package's own pauses grow to 20 s.
