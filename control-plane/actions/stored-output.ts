@@ -15,9 +15,14 @@ const nothing = new Uint8Array(0);
 export const streamsOf = (row: ProcessRow): StreamName[] =>
   row.launch.output === "split" ? ["stdout", "stderr"] : ["merged"];
 
-/** Head and tail of a stream as stored; a stream that never was reported has the bytes that the others lack. */
+/**
+ * Head and tail of a stream as stored; a stream that never was reported has the bytes that the others lack. A report may
+ * count more bytes than the head and tail that came last: then only the head still stands where it stood.
+ */
 export const storedOf = (row: ProcessRow, outputs: StoredOutput[], stream: StreamName): StoredOutput => {
   const found = outputs.find((output) => output.stream === stream);
+  if (found !== undefined && stream === "merged" && found.totalBytes < row.totalBytes)
+    return { ...found, tail: nothing, totalBytes: row.totalBytes };
   if (found !== undefined) return found;
   const elsewhere = outputs.reduce((sum, output) => sum + output.totalBytes, 0);
   return { stream, head: nothing, tail: nothing, totalBytes: Math.max(0, row.totalBytes - elsewhere) };

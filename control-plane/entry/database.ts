@@ -2,6 +2,7 @@ import { startEmbeddedPostgres } from "../store/embedded/start.ts";
 import { migrate } from "../store/migrate.ts";
 import { openPostgresStore } from "../store/postgres/open.ts";
 import type { Store } from "../store/store.ts";
+import { databaseSocket } from "./database-socket.ts";
 import type { MaskingLog } from "./log.ts";
 import { SettingError, type Settings } from "./settings.ts";
 
@@ -29,7 +30,7 @@ const openAt = async (url: string, log: MaskingLog, stop: () => Promise<void>): 
     });
   });
   if (applied.length > 0) log.info("database.migrated", { applied });
-  const store = openPostgresStore({ url });
+  const store = openPostgresStore({ url, socket: databaseSocket });
   return {
     store,
     async close() {

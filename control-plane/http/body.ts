@@ -13,13 +13,21 @@ export const readBodyText = async (c: Context<AppEnv>): Promise<string> => {
     throw new DroverError("unsupported_media_type", "the body must be sent without a content encoding");
   const declared = Number(c.req.header("content-length"));
   if (declared > maxBodyBytes) throw tooLarge();
-  // A declared length is enforced by HTTP itself, so such a body can be read in one go.
-  const bytes =
-    c.req.header("content-length") === undefined
-      ? await readCapped(c.req.raw.body)
-      : new Uint8Array(await c.req.raw.arrayBuffer());
+  const bytes = await readBytes(c).catch(brokenOff);
   if (bytes.length > 0) requireJsonType(c.req.header("content-type"));
   return decode(bytes);
+};
+
+// A declared length is enforced by HTTP itself, so such a body can be read in one go.
+const readBytes = async (c: Context<AppEnv>): Promise<Uint8Array> =>
+  c.req.header("content-length") === undefined
+    ? readCapped(c.req.raw.body)
+    : new Uint8Array(await c.req.raw.arrayBuffer());
+
+/** The client left in the middle of it: nobody hears the answer, and it is no failure of ours. */
+const brokenOff = (error: unknown): never => {
+  if (error instanceof DroverError) throw error;
+  throw new DroverError("invalid_request", "the body broke off before its end", {}, error);
 };
 
 const readCapped = async (body: ReadableStream<Uint8Array> | null): Promise<Uint8Array> => {

@@ -63,6 +63,8 @@ async function connected<T>(target: Target, work: (sql: Sql) => Promise<T>): Pro
   const sql = postgres(target, {
     max: 1,
     connect_timeout: connectLimitS,
+    // See postgres/client.ts.
+    fetch_types: false,
     onnotice: () => {},
     connection: { application_name: "drover-migrate" },
   });

@@ -301,11 +301,10 @@ export class Child {
     if (this.done) this.#write(() => noteAcked(this.folder));
   }
 
-  /** Says again what is known, as to a control plane that forgot. */
+  /** Says again what is known, as to a control plane that forgot: as news, since one that did not forget stores nothing else. */
   reportAgain(): void {
-    this.#ackedRevision = 0;
     this.snapshots.acknowledged(-1);
-    this.#needs.changed(this);
+    this.#changed();
   }
 
   /** Ends the tree with TERM, grace and KILL; a second call can only shorten the grace. */

@@ -13,7 +13,8 @@ import { readRecord, type RunRecord, type Spec } from "./record.ts";
  *   acked                           over and stored: left for reading
  *   an ending (exit or final)       ended, maybe while no agent watched: reported (again)
  *   no record or no wrapper line,
- *     nobody carries its tag        never started: the claim is given up, so that the start may come again
+ *     nobody carries its tag        never started: the claim is given up, so that the start may come again, or
+ *                                   canceled where a stop had been asked for
  *     somebody carries it           the wrapper is just beginning: adopted
  *   another boot id                 lost: node_rebooted
  *   the wrapper lives               adopted; its limits go on from the record's own times
@@ -59,11 +60,13 @@ const giveUp = (
   record: RunRecord | undefined,
   needs: ChildNeeds,
 ): Child | undefined => {
-  if (!record || !firstEnd(readIntents(folder))) {
+  if (!firstEnd(readIntents(folder))) {
     rmSync(folder.path, { recursive: true, force: true });
     return undefined;
   }
-  const child = new Child(folder, record.spec, needs);
+  // Half a record says nothing, and the ending needs a whole one.
+  if (!record) rmSync(folder.run, { force: true });
+  const child = new Child(folder, record?.spec ?? specOf(folder.id, { bootId: needs.bootId }), needs);
   child.conclude(canceled);
   return child;
 };

@@ -14,6 +14,7 @@ export class SnapshotBook {
   #streams: StreamName[];
   #storedBytes = 0;
   #lastReadMs = 0;
+  #ackedRevision = 0;
   /** Revision → size it reported, until acknowledged. */
   #sent = new Map<number, number>();
 
@@ -53,8 +54,9 @@ export class SnapshotBook {
       0,
     );
     this.#lastReadMs = performance.now();
-    // Read twice at one revision, only the first counts: which of the two was stored is not known.
-    if (!this.#sent.has(revision)) this.#sent.set(revision, totalBytes);
+    // Read twice at one revision, only the first counts: which of the two was stored is not known. One that is stored is
+    // acknowledged again when it is told again on a new line, and what it brings then is not stored.
+    if (revision > this.#ackedRevision && !this.#sent.has(revision)) this.#sent.set(revision, totalBytes);
     const snapshots = totalBytes === this.#storedBytes ? [] : views.map(asSnapshot);
     return { totalBytes, omittedBytes: this.omittedBytes(), lines, snapshots };
   }
@@ -62,6 +64,7 @@ export class SnapshotBook {
   /** Revision -1 forgets what was stored. */
   acknowledged(revision: number): void {
     this.#storedBytes = this.#sent.get(revision) ?? (revision < 0 ? 0 : this.#storedBytes);
+    this.#ackedRevision = revision < 0 ? 0 : Math.max(this.#ackedRevision, revision);
     for (const sent of this.#sent.keys()) if (sent <= revision) this.#sent.delete(sent);
   }
 }

@@ -207,11 +207,14 @@ export class Supervisor implements Engine {
   follow: Engine["follow"] = (...asked) => this.#questions.follow(...asked);
 
   pendingReports(): Report[] {
-    return [...this.#children.values()].filter((child) => child.pending).map((child) => child.report());
+    return [...this.#children.values()]
+      .filter((child) => child.pending && hasNews(child))
+      .map((child) => child.report());
   }
 
   report(id: string): Report | undefined {
-    return this.#children.get(id)?.report();
+    const child = this.#children.get(id);
+    return child && hasNews(child) ? child.report() : undefined;
   }
 
   acknowledged(acks: { id: string; revision: number }[]): void {
@@ -260,6 +263,12 @@ export class Supervisor implements Engine {
     return { left, stopped: before - left };
   }
 }
+
+/**
+ * Whether there is anything to report. Of a start that is only claimed there is not: an agent that dies now gives the claim
+ * up, and only what was never reported is sent again.
+ */
+const hasNews = (child: Child): boolean => child.phase !== "claimed" || child.canceledBeforeStart;
 
 /** Makes the folder; `taken` where there is one, else what stands in the way is the ending of the start. */
 const claim = (folder: ProcessFolder): Ending | "taken" | undefined => {

@@ -12,6 +12,8 @@ export type DaemonOptions = {
   gid?: number;
   /** Open descriptors that the program inherits from 3 on. */
   inherited?: number[];
+  /** Hears all it says, as it comes. */
+  heard?: (text: string) => void;
 };
 
 /** A long-lived `drover` program with what it said. */
@@ -19,9 +21,11 @@ export class Daemon {
   readonly ended: Promise<Ended>;
   readonly #child: ChildProcess;
   readonly #readers = new Set<() => void>();
+  readonly #heard: ((text: string) => void) | undefined;
   #log = "";
 
-  constructor(words: string[], { env, uid, gid, inherited = [] }: DaemonOptions) {
+  constructor(words: string[], { env, uid, gid, inherited = [], heard }: DaemonOptions) {
+    this.#heard = heard;
     this.#child = spawn(process.execPath, [bin, ...words], {
       env,
       cwd: "/",
@@ -72,6 +76,7 @@ export class Daemon {
   }
 
   #hear(text: string): void {
+    this.#heard?.(text);
     this.#log = (this.#log + text).slice(-keptChars);
     for (const look of [...this.#readers]) look();
   }

@@ -1,17 +1,16 @@
 // A line between two programs that a test can break. `up` is from the one that connects to the one it wants to reach,
 // `down` the other way. Breaks hold for the connections there are and for those to come:
-//   cut        all connections end at once
-//   down       as cut, and new ones are refused until `raise`
-//   blackhole  bytes of a direction stay where they are, and so does the news of an end, until `heal`
-//   delay      bytes come later, in their order
+//   cut         all connections end at once
+//   lower       as cut, and new ones are refused until `raise`
+//   blackhole   bytes of a direction, or of both, stay where they are, and so does the news of an end, until `heal`;
+//               of one direction only it makes a half-open line: one end hears, the other is deaf
+//   delayMs     bytes come later, in their order
+//   closeAfter  each connection ends once so many more bytes have passed, in the middle of whatever they are, until `heal`
 import { createServer, connect, type Server, type Socket } from "node:net";
 import type { AddressInfo } from "node:net";
+import { Line, type Direction, type Verdict, type Weather } from "./proxy-line.ts";
 
-export type Direction = "up" | "down";
-/** What happens to bytes that pass: on their way, or the line ends before or after them. */
-export type Verdict = "pass" | "cut before" | "cut after";
-
-type Line = { client: Socket; server: Socket };
+export type { Direction, Verdict } from "./proxy-line.ts";
 
 export class Proxy {
   /** Where to; may be changed for connections to come. */
@@ -22,6 +21,7 @@ export class Proxy {
   readonly #server: Server;
   readonly #lines = new Set<Line>();
   readonly #holes = new Set<Direction>();
+  #bytesEach = Infinity;
   #isDown = false;
   #opened = 0;
 
@@ -50,7 +50,7 @@ export class Proxy {
   }
 
   cut(): void {
-    for (const line of [...this.#lines]) this.#end(line);
+    for (const line of [...this.#lines]) line.end();
   }
 
   lower(): void {
@@ -62,15 +62,22 @@ export class Proxy {
     this.#isDown = false;
   }
 
-  blackhole(direction: Direction): void {
-    this.#holes.add(direction);
-    for (const line of this.#lines) sourceOf(line, direction).pause();
+  blackhole(...directions: Direction[]): void {
+    for (const direction of directions.length > 0 ? directions : (["up", "down"] as const))
+      this.#holes.add(direction);
+    for (const line of this.#lines) line.obeyHoles();
   }
 
+  closeAfter(bytes: number): void {
+    this.#bytesEach = bytes;
+    for (const line of this.#lines) line.endAfter(bytes);
+  }
+
+  /** Ends holes and counting; the delay is the caller's own. */
   heal(): void {
     this.#holes.clear();
-    for (const line of this.#lines)
-      for (const direction of ["up", "down"] as const) sourceOf(line, direction).resume();
+    this.closeAfter(Infinity);
+    for (const line of this.#lines) line.obeyHoles();
   }
 
   async close(): Promise<void> {
@@ -82,42 +89,20 @@ export class Proxy {
     client.on("error", () => undefined);
     if (this.#isDown) return void client.resetAndDestroy();
     this.#opened += 1;
-    const line = { client, server: connect({ port: this.target, host: "127.0.0.1", allowHalfOpen: true }) };
+    const server = connect({ port: this.target, host: "127.0.0.1", allowHalfOpen: true });
+    const line = new Line({ client, server }, this.#weather(), (ended) => this.#lines.delete(ended));
+    line.endAfter(this.#bytesEach);
     this.#lines.add(line);
-    this.#join(line, "up");
-    this.#join(line, "down");
   }
 
-  #join(line: Line, direction: Direction): void {
-    const source = sourceOf(line, direction);
-    const sink = sourceOf(line, direction === "up" ? "down" : "up");
-    source.on("data", (bytes: Buffer) => this.#pass(line, direction, bytes));
-    source.on("end", () => this.#later(() => sink.end()));
-    // An error of one side (its program was killed) reaches the other one, but not through a hole.
-    source.on("error", () => void (this.#holes.has(direction) || this.#end(line)));
-    source.on("close", () => void (source.destroyed && sink.destroyed && this.#lines.delete(line)));
-    if (this.#holes.has(direction)) source.pause();
-  }
-
-  #pass(line: Line, direction: Direction, bytes: Buffer): void {
-    const verdict = this.judge(bytes.toString("latin1"), direction);
-    if (verdict === "cut before") return this.#end(line);
-    const sink = sourceOf(line, direction === "up" ? "down" : "up");
-    this.#later(() => void (sink.destroyed || sink.write(bytes)));
-    if (verdict === "cut after") sink.end(() => this.#end(line));
-  }
-
-  #later(act: () => void): void {
-    if (this.delayMs === 0) act();
-    else setTimeout(act, this.delayMs);
-  }
-
-  #end(line: Line): void {
-    this.#lines.delete(line);
-    line.client.destroy();
-    line.server.destroy();
+  #weather(): Weather {
+    const delayMs = (): number => this.delayMs;
+    return {
+      get delayMs() {
+        return delayMs();
+      },
+      judge: (text, direction) => this.judge(text, direction),
+      hasHole: (direction) => this.#holes.has(direction),
+    };
   }
 }
-
-const sourceOf = (line: Line, direction: Direction): Socket =>
-  direction === "up" ? line.client : line.server;

@@ -111,7 +111,11 @@ async function forgetStale(cluster: Cluster): Promise<undefined> {
 }
 
 async function answers(cluster: Cluster, port: number): Promise<boolean> {
-  const sql = postgres(urlOf(cluster, port), { max: 1, connect_timeout: 3, onnotice: () => {} });
+  const sql = postgres(urlOf(cluster, port), {
+    ...{ max: 1, connect_timeout: 3, onnotice: () => {} },
+    // See postgres/client.ts.
+    fetch_types: false,
+  });
   try {
     const rows = await sql<{ data_directory: string }[]>`show data_directory`;
     return rows[0]?.data_directory === cluster.folder;

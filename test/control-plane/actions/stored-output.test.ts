@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { holdsAll, readStored, type Ask } from "../../../control-plane/actions/stored-output.ts";
+import type { ProcessRow } from "../../../control-plane/store/store.ts";
+import { holdsAll, readStored, storedOf, type Ask } from "../../../control-plane/actions/stored-output.ts";
 
 const stored = (text: Uint8Array, head: number, tail: number) => ({
   stream: "merged" as const,
@@ -53,5 +54,12 @@ describe("a stored output", () => {
       holdsAll(stored(bytes, 8, 8)),
       holdsAll(stored(bytes, 4, 5)),
     ]).toEqual([true, true, false]);
+  });
+
+  it("that is older than the last report holds its head only, and is not all", () => {
+    const row = { totalBytes: 9, launch: { output: "merged" } } as ProcessRow;
+    const found = storedOf(row, [stored(new Uint8Array(5), 5, 5)], "merged");
+    expect(found).toMatchObject({ totalBytes: 9, head: new Uint8Array(5), tail: new Uint8Array(0) });
+    expect(holdsAll(found)).toBe(false);
   });
 });

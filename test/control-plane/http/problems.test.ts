@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { maxBodyBytes } from "#shared/api/common.ts";
 import { DroverError } from "#shared/errors.ts";
 import { openService, token, type Service } from "./service.ts";
@@ -49,6 +49,26 @@ describe("a failure of the API", () => {
       headers: { "content-type": "text/plain" },
     });
     expect(answer.status).toBe(401);
+  });
+
+  it("is no crash of ours when the client leaves in the middle of its body", async () => {
+    const error = vi.spyOn(service.needs.log, "error");
+    for (const length of [undefined, "100"]) {
+      const body = new ReadableStream({ pull: (stream) => stream.error(new Error("aborted")) });
+      const answer = await service.app.request("/v1/processes", {
+        method: "POST",
+        body,
+        duplex: "half",
+        headers: {
+          authorization: `Bearer ${token}`,
+          "content-type": "application/json",
+          ...(length === undefined ? {} : { "content-length": length }),
+        },
+      } as RequestInit);
+      expect(answer.status).toBe(400);
+    }
+    expect(error).not.toHaveBeenCalled();
+    error.mockRestore();
   });
 
   it("is 404 for what is not built", async () => {

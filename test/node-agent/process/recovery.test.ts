@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { Bench, eventually, newMark, pidsWith } from "../../support/engine.ts";
+import { Bench, eventually, launchOf, newMark, pidsWith } from "../../support/engine.ts";
 
 const newBench = (): Bench => {
   const bench = new Bench();
@@ -129,14 +129,42 @@ describe("an agent that starts again", () => {
     mkdirSync(join(bench.dir, "procs", id));
     await bench.restart();
     expect(bench.supervisor.inventory()).toEqual([]);
-    bench.supervisor.start({ ...(await import("../../support/engine.ts")).launchOf("echo again"), id });
+    bench.supervisor.start({ ...launchOf("echo again"), id });
     expect(await bench.final(id)).toMatchObject({ exitCode: 0, totalBytes: 6 });
+  });
+
+  it("has told nothing of a claim that it gives up: a start that was reported would not be sent again", async () => {
+    const bench = newBench();
+    const launch = launchOf("echo late");
+    bench.supervisor.start(launch);
+    expect(bench.supervisor.inventory()).toMatchObject([{ id: launch.id, status: "starting" }]);
+    expect(bench.supervisor.report(launch.id)).toBeUndefined();
+    expect(bench.supervisor.pendingReports()).toEqual([]);
+    expect(await bench.final(launch.id)).toMatchObject({ exitCode: 0 });
+  });
+
+  it.each([
+    ["before its record", ""],
+    ["in the middle of its record", '#00000000 {"id":"proc'],
+  ])("calls a start canceled that was stopped and never began, when it died %s", async (_when, written) => {
+    const bench = newBench();
+    const id = "proc_00000000000000000000000003";
+    const folder = join(bench.dir, "procs", id);
+    mkdirSync(folder);
+    if (written !== "") writeFileSync(join(folder, "run"), written);
+    const intent = { kind: "end", status: "killed", reason: "stopped", graceMs: 0 };
+    writeFileSync(join(folder, "intent"), `${JSON.stringify(intent)}\n`);
+    await bench.restart();
+    expect(await bench.final(id)).toMatchObject({ status: "canceled", reason: null });
+    await bench.restart();
+    expect(await bench.final(id)).toMatchObject({ status: "canceled", reason: null });
+    bench.supervisor.start({ ...launchOf("echo never"), id });
+    expect(await bench.final(id)).toMatchObject({ status: "canceled", totalBytes: 0 });
   });
 
   it("runs a start once, however often it comes", async () => {
     const bench = newBench();
     const mark = newMark();
-    const { launchOf } = await import("../../support/engine.ts");
     const launch = launchOf(`echo x >> ${bench.dir.replaceAll(" ", "\\ ")}/${mark}; sleep 0.3`);
     bench.supervisor.start(launch);
     bench.supervisor.start(launch);
