@@ -34,7 +34,8 @@ export function instancesContract(store: OpenStore, url: () => string): void {
       const [kept, freed] = [await enrolledNode(store()), await enrolledNode(store())];
       await store().nodes.connected(kept.id, { ...newSession, instance: one });
       await store().nodes.connected(freed.id, { ...newSession, instance: dead });
-      expect(await instances().bury()).toEqual({ instances: [], nodes: [] });
+      // Others of this database may be silent for long: they go first.
+      expect((await instances().bury()).nodes).not.toContain(freed.id);
       await silent(dead);
       expect(await instances().bury()).toEqual({ instances: [dead], nodes: [freed.id] });
       expect(await store().nodes.find(freed.id)).toMatchObject({ heldBy: null, connectedAt: null });

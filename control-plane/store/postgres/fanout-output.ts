@@ -30,7 +30,7 @@ export const output = (sql: Sql): Pick<Fanouts, "groups" | "kept"> => ({
   async groups(id, bounds) {
     const found = await sql<Folded[]>`
       select count(*) as count, status, exit_code, sha256, count(*) over () as group_count,
-        (array_agg(node_name order by position))[1:${bounds.names}::int] as nodes,
+        to_json((array_agg(node_name order by position))[1:${bounds.names}::int]) as nodes,
         (array_agg(process_id order by position))[1] as process_id
       from fanout_nodes where fanout_id = ${id} and sha256 is not null
       group by status, exit_code, sha256

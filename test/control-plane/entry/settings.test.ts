@@ -10,6 +10,7 @@ describe("the settings of a control plane", () => {
       port: 4600,
       dataDir: "/data",
       log: "json",
+      maxQueued: 100_000,
       nodeGoneMs: 7 * 86_400_000,
       ...{ databaseUrl: undefined, adminToken: undefined, secretKey: undefined, publicUrl: undefined },
     });
