@@ -3,7 +3,7 @@ import { killCgroup } from "./cgroup.ts";
 import { pause } from "#shared/pause.ts";
 import { commandOf, isAlive, type ProcEntry, procEntry, scanProcs } from "./proc-table.ts";
 import type { Identity } from "./record.ts";
-import { membersOf, type Tree } from "./tree.ts";
+import { membersOf, parentsFirst, type Tree } from "./tree.ts";
 
 /**
  * Ending a tree. TERM goes to all members at once; in the grace time the set is looked at again and again, so that whoever
@@ -28,7 +28,7 @@ export const signalOne = (
 
 /** Sends one signal to every member; `sent` when at least one got it. */
 export const signalTree = (tree: Tree, signal: NodeJS.Signals): SignalOutcome => {
-  const outcomes = membersOf(tree).map((member) => signalOne(member, signal));
+  const outcomes = parentsFirst(membersOf(tree)).map((member) => signalOne(member, signal));
   // A command may have stopped its whole group, wrapper included.
   if (signal === "SIGCONT" && tree.wrapper) signalOne(tree.wrapper, signal);
   return (
@@ -67,7 +67,7 @@ export const endTree = async (
 const askToEnd = (tree: Tree, members: ProcEntry[], told: Set<string>): void => {
   if (members.length === 0) return;
   const wrapper = wrapperCommand(tree);
-  for (const member of members) {
+  for (const member of parentsFirst(members)) {
     // In the wrapper's fork that has not become the command yet, TERM may meet the wrapper's trap: it is told again.
     if (commandOf(member) !== wrapper) told.add(birthOf(member));
     signalOne(member, "SIGTERM");

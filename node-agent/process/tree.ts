@@ -83,6 +83,23 @@ const withDescendants = (roots: ProcEntry[], table: ProcTable): Map<number, Proc
 };
 
 /**
+ * Parents before their children, whatever their pids: a shell whose child is ended first goes on with its next command
+ * until it is told itself.
+ */
+export const parentsFirst = (members: ProcEntry[]): ProcEntry[] => {
+  const byPid = new Map(members.map((member) => [member.pid, member]));
+  const depths = new Map(members.map((member) => [member, depthOf(member, byPid)]));
+  return members.toSorted((a, b) => (depths.get(a) ?? 0) - (depths.get(b) ?? 0));
+};
+
+// Bounded, as a table read while processes come and go may hold a circle.
+const depthOf = (member: ProcEntry, byPid: Map<number, ProcEntry>): number => {
+  let depth = 0;
+  for (let at = byPid.get(member.ppid); at && depth < byPid.size; at = byPid.get(at.ppid)) depth += 1;
+  return depth;
+};
+
+/**
  * Tags by pid and birth. A tag that was found holds; that there is none is believed only of processes older than 2 s,
  * since a younger one may be between fork and exec.
  */
