@@ -264,6 +264,8 @@ export type InsertOutcome =
   | { outcome: "mismatch" | "start_canceled" | "queue_full" | "claim_gone" }
   | { outcome: "held"; hold: Hold };
 
+export type UnconfirmedStart = Pick<ProcessRow, "id" | "nodeId" | "ifOffline"> & Pick<NodeRow, "heldBy">;
+
 export type ListProcesses = {
   nodeId?: string | undefined;
   chatId?: string | undefined;
@@ -335,7 +337,7 @@ export interface Processes {
   /** Queued rows past their time: `queue_ttl` for those that may queue, `not_delivered` for the others once `confirmBefore` is later than their creation. */
   expireQueued(now: Date, confirmBefore: Date): Promise<string[]>;
   /** `starting` rows without any report that were handed out before this time, and who has their node's socket. */
-  unconfirmed(before: Date): Promise<{ id: string; nodeId: string; heldBy: string | null }[]>;
+  unconfirmed(before: Date): Promise<UnconfirmedStart[]>;
   /** The node has these starts, though no report came yet: they wait for its next hello, however late that is. */
   confirm(ids: string[]): Promise<void>;
   /** Deletes an ended row (and its outputs); `not_ended` if it is live or has survivors. */

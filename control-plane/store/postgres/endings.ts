@@ -1,6 +1,6 @@
 // Everything but a report that ends a process. `concluded_at` is set exactly when the state is final.
 
-import type { Processes } from "../store.ts";
+import type { Processes, UnconfirmedStart } from "../store.ts";
 import type { Sql } from "./client.ts";
 import { againOnDeadlock } from "./deadlock.ts";
 import { allowedSteps, unfinished } from "./process-rows.ts";
@@ -37,8 +37,8 @@ export const endings = (sql: Sql): Rules => ({
   },
 
   async unconfirmed(before) {
-    const rows = await sql<{ id: string; nodeId: string; heldBy: string | null }[]>`
-      select processes.id, node_id, held_by from processes left join nodes on nodes.id = node_id
+    const rows = await sql<UnconfirmedStart[]>`
+      select processes.id, node_id, if_offline, held_by from processes left join nodes on nodes.id = node_id
       where status = 'starting' and concluded_at is null and revision = 0
         and coalesce(handed_out_at, processes.created_at) < ${before}
       order by processes.id`;

@@ -54,11 +54,11 @@ describe("a tick", () => {
     expect(await row(start.id)).toMatchObject({ status: "starting" });
   });
 
-  it("lets a start wait for its node that may, and loses one that may not", async () => {
+  it("lets a start wait for the next word of its node that may, and loses one that may not", async () => {
     const node = await rig.node();
     const [may, mayNot] = [await rig.start(node.id, { ifOffline: "queue" }), await rig.start(node.id)];
     await tickAfter(31 * second);
-    expect(await row(may.id)).toMatchObject({ status: "queued" });
+    expect(await row(may.id)).toMatchObject({ status: "starting" });
     expect(await row(mayNot.id)).toMatchObject({ status: "lost", reason: "unconfirmed" });
   });
 
@@ -69,6 +69,16 @@ describe("a tick", () => {
     const start = await rig.start(node.id, { ifOffline: "queue" });
     await tickAfter(31 * second);
     expect((await agent.next("start")).launch.id).toBe(start.id);
+  });
+
+  it("ends a start that was stored, never pushed, and may not wait", async () => {
+    const node = await rig.node();
+    const agent = await rig.online(node.id);
+    await expect.poll(() => rig.hub.free(node.id)).toBeGreaterThan(0);
+    const start = await rig.start(node.id);
+    await tickAfter(31 * second);
+    expect(await row(start.id)).toMatchObject({ status: "expired", reason: "not_delivered" });
+    expect(agent.all("start")).toEqual([]);
   });
 
   it("gives agents time to come back after the control plane began", async () => {
