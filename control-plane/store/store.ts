@@ -46,7 +46,7 @@ export type NodeRow = Maintenance & {
   instanceId: string | null;
   machineId: string | null;
   bootId: string | null;
-  /** The instance whose process has the node's socket. */
+  /** The living instance whose process has the node's socket. */
   heldBy: string | null;
   /** Set while a session holds the node's socket. */
   connectedAt: Date | null;

@@ -37,6 +37,7 @@ export function instancesContract(store: OpenStore, url: () => string): void {
       // Others of this database may be silent for long: they go first.
       expect((await instances().bury()).nodes).not.toContain(freed.id);
       await silent(dead);
+      expect(await store().nodes.find(freed.id)).toMatchObject({ heldBy: null });
       expect(await instances().bury()).toEqual({ instances: [dead], nodes: [freed.id] });
       expect(await store().nodes.find(freed.id)).toMatchObject({ heldBy: null, connectedAt: null });
       expect(await store().nodes.find(kept.id)).toMatchObject({ heldBy: one });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { newId } from "#shared/ids.ts";
 import {
   after,
@@ -101,6 +101,8 @@ export function nodesContract(store: OpenStore): void {
   });
 
   describe("a session", () => {
+    beforeEach(() => store().instances.register({ id: hello.instance, place: "test", version: "1" }));
+
     it("raises the epoch, stores the hello, and only its own epoch may speak for the node", async () => {
       const { id } = await enrolledNode(store());
       const former = { formerMachineId: null, unfinished: false };

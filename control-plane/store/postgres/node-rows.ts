@@ -2,6 +2,7 @@ import type { EndReason } from "#shared/process-state.ts";
 import type { NodeRow } from "../store.ts";
 import type { nodes } from "../../../drizzle/schema.ts";
 import type { Sql } from "./client.ts";
+import { isAlive } from "./instances.ts";
 import { unfinished } from "./process-rows.ts";
 import { storable } from "./text.ts";
 
@@ -9,9 +10,14 @@ export type NodeRecord = typeof nodes.$inferSelect & { running: number; queued: 
 
 export const nodeRow = ({ joinTokenId: _joinTokenId, ...row }: NodeRecord): NodeRow => row;
 
-/** Nodes with the counts of what lives and waits on them, to be followed by `where`. */
+/**
+ * Nodes with the counts of what lives and waits on them, to be followed by `where`. A dead instance holds nothing, also before
+ * it is buried: of two columns of one name the later counts.
+ */
 export const nodesWithCounts = (sql: Sql) => sql`
-  select nodes.*, counts.running, counts.queued from nodes cross join lateral (
+  select nodes.*, case when ${isAlive(sql, sql`nodes.held_by`)} then held_by end as held_by,
+    counts.running, counts.queued
+  from nodes cross join lateral (
     select count(*) filter (where status <> 'queued') as running, count(*) filter (where status = 'queued') as queued
     from processes where node_id = nodes.id and ${unfinished(sql)}) counts`;
 
