@@ -52,10 +52,10 @@ export function openCluster({ store, local, log, place, version }: ClusterNeeds)
     onGone: (instances) => cut((instance) => instances.includes(instance)),
     onBuried: () => link?.dropAll("this control plane was taken for dead"),
   });
-  const post = new Post({ letters: store.letters, bus, log, self });
+  const post = new Post({ ...{ letters: store.letters, bus, log, self }, onLost: () => cut(() => true) });
   const correspondence = new Correspondence({ post, bus, log, store, self, newTalk: () => newId("req") });
   post.onLetter((sender, body) => {
-    correspondence.hear(body);
+    correspondence.hear(sender, body);
     served?.hear(sender, body);
   });
   return {

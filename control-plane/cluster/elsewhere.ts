@@ -102,8 +102,12 @@ export class Correspondence implements Elsewhere {
   }
 
   /** A letter of another instance about a conversation that began here. */
-  hear(body: LetterBody): void {
-    if ("talk" in body) this.#open.get(body.talk)?.hear(body);
+  hear(sender: string, body: LetterBody): void {
+    if (!("talk" in body)) return;
+    const conversation = this.#open.get(body.talk);
+    if (conversation !== undefined) conversation.hear(body);
+    // Nobody follows here any more, and the hanging up did not arrive there.
+    else if (body.kind === "chunk") this.#needs.post.drop(sender, { kind: "hang_up", talk: body.talk });
   }
 
   /** These instances are gone (all, after a gap): nobody there will answer any more. */
