@@ -1,5 +1,6 @@
 import { newId } from "#shared/ids.ts";
 import type { LocalBus } from "../bus/bus.ts";
+import { SharedClock } from "./clock.ts";
 import { createSharedBus, type SharedBus } from "./shared-bus.ts";
 import type { Elsewhere } from "../link/elsewhere.ts";
 import type { Link } from "../link/link.ts";
@@ -18,6 +19,8 @@ export type Cluster = {
   /** The id of this instance. */
   self: string;
   bus: SharedBus;
+  /** The time by which all of them decide. */
+  now(): Date;
   elsewhere: Elsewhere;
   /** Joins the others and serves them; `alone`: the database belongs to this process. */
   serve(link: Link, served: Pick<ServedNeeds, "dispatch"> & { alone: boolean }): Promise<void>;
@@ -25,10 +28,19 @@ export type Cluster = {
   close(): Promise<void>;
 };
 
-export type ClusterNeeds = { store: Store; local: LocalBus; log: Log; place: string; version: string };
+export type ClusterNeeds = {
+  store: Store;
+  local: LocalBus;
+  log: Log;
+  place: string;
+  version: string;
+  /** The clock of this machine. */
+  clockMs?: () => number;
+};
 
-export function openCluster({ store, local, log, place, version }: ClusterNeeds): Cluster {
+export function openCluster({ store, local, log, place, version, clockMs }: ClusterNeeds): Cluster {
   const self = newId("inst");
+  const clock = new SharedClock(log, clockMs);
   let served: Served | undefined;
   let link: Link | undefined;
   const cut = (isGone: (instance: string) => boolean): void => {
@@ -43,7 +55,7 @@ export function openCluster({ store, local, log, place, version }: ClusterNeeds)
     onGap: () => cut(() => true),
   });
   const membership: Membership = new Membership({
-    ...{ instances: store.instances, notices: store.notices, bus, log },
+    ...{ instances: store.instances, notices: store.notices, bus, clock, log },
     self: { id: self, place, version },
     onFreed: (nodeIds) => {
       for (const nodeId of nodeIds) bus.publish(`node:${nodeId}`);
@@ -61,6 +73,7 @@ export function openCluster({ store, local, log, place, version }: ClusterNeeds)
   return {
     self,
     bus,
+    now: clock.now,
     elsewhere: correspondence,
     async serve(opened, { dispatch, alone }) {
       link = opened;

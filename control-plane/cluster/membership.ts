@@ -1,7 +1,8 @@
-import type { Bus } from "../bus/bus.ts";
 import { pause } from "#shared/pause.ts";
+import type { Bus } from "../bus/bus.ts";
 import type { Log } from "../needs.ts";
 import type { Instances, Notices } from "../store/cluster.ts";
+import type { SharedClock } from "./clock.ts";
 
 /**
  * This instance among those that share its database: it says that it lives every few seconds, knows who else does, and buries
@@ -14,6 +15,7 @@ export type MembershipNeeds = {
   instances: Instances;
   notices: Pick<Notices, "send">;
   bus: Bus;
+  clock: SharedClock;
   log: Log;
   self: { id: string; place: string; version: string };
   /** Nodes are free that were held by an instance that is gone. */
@@ -96,7 +98,8 @@ export class Membership {
   }
 
   async #beat(): Promise<void> {
-    const { instances, self, log } = this.#needs;
+    const { instances, clock, self, log } = this.#needs;
+    await clock.set(() => instances.time());
     const alive = await instances.beat(self.id);
     if (alive === undefined) {
       this.#steadySince = undefined;

@@ -115,7 +115,7 @@ const needsOf = async (
   const seal = await sealWith(await secretKeyOf(settings));
   const { bus, self: instance } = cluster;
   const queue = queueGauge(store.processes, settings.maxQueued);
-  const rest = { store, bus, seal, queue, config, log, instance, now: () => new Date() };
+  const rest = { store, bus, seal, queue, config, log, instance, now: cluster.now };
   const link = openLink(rest, {
     elsewhere: cluster.elsewhere,
     sha256Hex: (text) => hash("sha256", text, "hex"),
