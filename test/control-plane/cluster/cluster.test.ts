@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { chunkBytes, windowBytes } from "#shared/link/limits.ts";
 import { toBase64 } from "#shared/base64.ts";
 import { followEvents } from "../../../control-plane/actions/follow-events.ts";
@@ -59,6 +59,22 @@ describe("two control planes on one database", () => {
     await rigs.a.until(process.id, (row) => row.status === "queued");
     far.say({ type: "reports", reports: [exited(launch.id)] });
     expect((await far.next("start")).launch.id).toBe(process.id);
+  });
+
+  it("a start that B stored for A while the agent came to B runs, and is not taken for undeliverable", async () => {
+    const { id } = await rigs.a.node();
+    await rigs.a.online(id, { instanceId: "one" });
+    const { sendToHolder } = rigs.b.store.letters;
+    let arrived: FarEnd | undefined;
+    // Nobody but B holds the node by the time the letter is written, and B has it before it knows that.
+    vi.spyOn(rigs.b.store.letters, "sendToHolder").mockImplementationOnce(async (...args) => {
+      arrived = await rigs.b.online(id, { instanceId: "one" });
+      await expect.poll(() => rigs.b.hub.free(id)).toBeGreaterThan(0);
+      return sendToHolder(...args);
+    });
+    const { process } = await startProcess(rigs.b.needs, body({ node: id }));
+    expect((await arrived?.next("start"))?.launch.id).toBe(process.id);
+    expect((await rigs.b.store.processes.get(process.id))?.status).toBe("starting");
   });
 
   it("a stop on B reaches the agent at A", async () => {
