@@ -62,6 +62,10 @@ export function openCluster({ store, local, log, place, version, clockMs }: Clus
       bus.publish("events");
     },
     onGone: (instances) => cut((instance) => instances.includes(instance)),
+    onSilence: () => {
+      cut(() => true);
+      local.publishAll();
+    },
     onBuried: () => link?.dropAll("this control plane was taken for dead"),
   });
   const post = new Post({ ...{ letters: store.letters, bus, log, self }, onLost: () => cut(() => true) });

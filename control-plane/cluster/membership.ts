@@ -22,11 +22,15 @@ export type MembershipNeeds = {
   onFreed(nodeIds: string[]): void;
   /** These instances are gone. */
   onGone(instances: string[]): void;
+  /** This instance stood still for so long that the others may have given up writing to it. */
+  onSilence(): void;
   /** The others took this one for dead: what it held is no longer its own. */
   onBuried(): void;
 };
 
 export const beatEveryMs = 4000;
+/** Who did not beat for so long may be taken for dead. */
+const silentMs = 12_000;
 /** How long this instance must have spoken without a break before it buries others. */
 const steadyMs = 20_000;
 
@@ -36,6 +40,7 @@ export class Membership {
   readonly #unsubscribe: () => void;
   #peers = new Set<string>();
   #steadySince: number | undefined;
+  #beatenAt: number | undefined;
   #beating: Promise<void> = Promise.resolve();
   #looking: Promise<void> = Promise.resolve();
 
@@ -101,15 +106,25 @@ export class Membership {
     const { instances, clock, self, log } = this.#needs;
     await clock.set(() => instances.time());
     const alive = await instances.beat(self.id);
-    if (alive === undefined) {
-      this.#steadySince = undefined;
-      log.warn("instance.buried", { instance: self.id });
-      await instances.register(self);
-      return this.#needs.onBuried();
-    }
+    const isBuried = alive === undefined;
+    if (isBuried) await instances.register(self);
+    const isSilent = performance.now() - (this.#beatenAt ?? Infinity) > silentMs;
+    this.#beatenAt = performance.now();
+    if (isBuried || isSilent) await this.#comeBack(isBuried);
+    if (isBuried) return;
     this.#know(new Set(alive.filter((id) => id !== self.id)));
     this.#steadySince ??= performance.now();
     if (performance.now() - this.#steadySince >= steadyMs) await this.#bury();
+  }
+
+  /** The others hear of this instance before it looks at what it missed. */
+  async #comeBack(isBuried: boolean): Promise<void> {
+    const { self, notices, log, onBuried, onSilence } = this.#needs;
+    this.#steadySince = undefined;
+    log.warn(isBuried ? "instance.buried" : "instance.stood_still", { instance: self.id });
+    await notices.send(self.id, ["instances"]);
+    onSilence();
+    if (isBuried) onBuried();
   }
 
   #know(peers: Set<string>): void {

@@ -69,6 +69,17 @@ describe("letters that are lost while both control planes go on", () => {
     await sql.end();
   });
 
+  it("a follower at one that was taken for dead learns that it is over, though its letters are gone", async () => {
+    const { reader, follow } = await follower();
+    const { a, b } = rigs;
+    const send = vi.spyOn(a.store.letters, "send").mockResolvedValue();
+    await a.store.instances.remove({ only: b.cluster.self });
+    a.needs.bus.publish("instances");
+    await expect.poll(() => agent.all("unfollow").map((frame) => frame.follow)).toContain(follow);
+    await drained(reader);
+    send.mockRestore();
+  });
+
   it("a chunk that the database did not take is sent again", async () => {
     const { leaving, reader, follow } = await follower();
     vi.spyOn(rigs.a.store.letters, "send").mockRejectedValueOnce(new Error("the connection was ended"));
