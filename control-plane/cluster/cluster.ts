@@ -4,7 +4,7 @@ import { SharedClock } from "./clock.ts";
 import { createSharedBus, type SharedBus } from "./shared-bus.ts";
 import type { Elsewhere } from "../link/elsewhere.ts";
 import type { Link } from "../link/link.ts";
-import type { Log } from "../needs.ts";
+import type { Log, Seal } from "../needs.ts";
 import type { Store } from "../store/store.ts";
 import { Correspondence } from "./elsewhere.ts";
 import { Membership } from "./membership.ts";
@@ -32,13 +32,14 @@ export type ClusterNeeds = {
   store: Store;
   local: LocalBus;
   log: Log;
+  seal: Seal;
   place: string;
   version: string;
   /** The clock of this machine. */
   clockMs?: () => number;
 };
 
-export function openCluster({ store, local, log, place, version, clockMs }: ClusterNeeds): Cluster {
+export function openCluster({ store, local, log, seal, place, version, clockMs }: ClusterNeeds): Cluster {
   const self = newId("inst");
   const clock = new SharedClock(log, clockMs);
   let served: Served | undefined;
@@ -69,7 +70,15 @@ export function openCluster({ store, local, log, place, version, clockMs }: Clus
     onBuried: () => link?.dropAll("this control plane was taken for dead"),
   });
   const post = new Post({ ...{ letters: store.letters, bus, log, self }, onLost: () => cut(() => true) });
-  const correspondence = new Correspondence({ post, bus, log, store, self, newTalk: () => newId("req") });
+  const correspondence = new Correspondence({
+    post,
+    bus,
+    log,
+    seal,
+    store,
+    self,
+    newTalk: () => newId("req"),
+  });
   post.onLetter((sender, body) => {
     correspondence.hear(sender, body);
     served?.hear(sender, body);
@@ -81,7 +90,7 @@ export function openCluster({ store, local, log, place, version, clockMs }: Clus
     elsewhere: correspondence,
     async serve(opened, { dispatch, alone }) {
       link = opened;
-      served = new Served({ post, nodes: opened.nodes, log, dispatch });
+      served = new Served({ post, nodes: opened.nodes, log, seal, dispatch });
       await membership.join({ alone });
     },
     async close() {

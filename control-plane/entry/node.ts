@@ -111,8 +111,9 @@ const needsOf = async (
 ): Promise<{ link: Link; needs: Needs; cluster: Cluster }> => {
   const { store } = database;
   const local = createMemoryBus((fault) => log.error("bus.look_failed", { error: fault }));
-  const cluster = openCluster({ store, local, log, place: `${hostname()}:${process.pid}`, version });
   const seal = await sealWith(await secretKeyOf(settings));
+  const place = `${hostname()}:${process.pid}`;
+  const cluster = openCluster({ store, local, log, seal, place, version });
   const { bus, self: instance } = cluster;
   const queue = queueGauge(store.processes, settings.maxQueued);
   const rest = { store, bus, seal, queue, config, log, instance, now: cluster.now };

@@ -112,6 +112,36 @@ describe("two control planes on one database", () => {
     });
   });
 
+  it("what is written to a stdin lies sealed in the database, and comes open to the agent", async () => {
+    const sending = vi.spyOn(rigs.b.store.letters, "sendToHolder");
+    const b64 = toBase64(new TextEncoder().encode("hunter2\n"));
+    const written = rigs.b.hub.request(
+      nodeId,
+      { type: "stdin", id: "p", b64, eof: false },
+      { timeoutMs: 60_000 },
+    );
+    const frame = await agent.next("stdin");
+    expect(frame.b64).toBe(b64);
+    agent.say({ type: "reply", rid: frame.rid, value: { writtenBytes: 8 } });
+    expect(await written).toMatchObject({ outcome: "ok" });
+    const bodies = sending.mock.calls.map(([, { body: text }]) => text).join("");
+    expect(bodies).toContain("stdin");
+    expect(bodies).not.toContain(b64);
+    sending.mockRestore();
+  });
+
+  it("what is written to a stdin at one with another secret key is refused with the reason", async () => {
+    const apart = await openRigs({}, []);
+    const { id } = await apart.a.node();
+    await apart.a.online(id);
+    const stdin = { type: "stdin", id: "p", b64: "", eof: true } as const;
+    expect(await apart.b.hub.request(id, stdin, { timeoutMs: 60_000 })).toMatchObject({
+      outcome: "refused",
+      message: expect.stringContaining("DROVER_SECRET_KEY") as string,
+    });
+    await apart.close();
+  });
+
   it("an answer of a megabyte comes through whole", async () => {
     const answered = rigs.b.hub.request(nodeId, { type: "ports", id: "proc_1" }, { timeoutMs: 60_000 });
     const { rid } = await agent.next("ports");

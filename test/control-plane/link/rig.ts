@@ -34,11 +34,14 @@ export async function openRig(
 }
 
 /** Two control planes that share a database. */
-export async function openRigs(times: Partial<LinkTimes> = {}) {
+export async function openRigs(
+  times: Partial<LinkTimes> = {},
+  keys = new Array<Uint8Array<ArrayBuffer>>(2).fill(Uint8Array.from(randomBytes(32))),
+) {
   const database = await testDatabase();
-  const key = Uint8Array.from(randomBytes(32));
-  const shared = { url: database.url, times, wrap: (store: Store) => store, key };
-  const [a, b] = [await rigOn(shared), await rigOn(shared)];
+  const shared = { url: database.url, times, wrap: (store: Store) => store };
+  const rig = (key = Uint8Array.from(randomBytes(32))) => rigOn({ ...shared, key });
+  const [a, b] = [await rig(keys[0]), await rig(keys[1])];
   await Promise.all([a, b].map((each) => each.cluster.serve(each.link, each.served)));
   return {
     a,
@@ -66,11 +69,12 @@ async function rigOn({ url, times, wrap, key }: RigOptions) {
   const local = createMemoryBus((fault) => {
     throw fault;
   });
-  const cluster = openCluster({ store, local, log, place: "test", version: "0.0.1" });
+  const seal = await sealWith(key);
+  const cluster = openCluster({ store, local, log, seal, place: "test", version: "0.0.1" });
   const rest: Omit<Needs, "hub"> = {
     store: wrap(store),
     bus: cluster.bus,
-    seal: await sealWith(key),
+    seal,
     queue: queueGauge(store.processes, 100_000),
     config: {
       adminTokenHash: "",
