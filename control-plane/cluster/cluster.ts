@@ -9,6 +9,7 @@ import type { Store } from "../store/store.ts";
 import { Correspondence } from "./elsewhere.ts";
 import { Membership } from "./membership.ts";
 import { Post } from "./post.ts";
+import { SameKey } from "./same-key.ts";
 import { Served, type ServedNeeds } from "./served.ts";
 
 /**
@@ -55,8 +56,9 @@ export function openCluster({ store, local, log, seal, place, version, clockMs }
     // The boxes may have been emptied meanwhile.
     onGap: () => cut(() => true),
   });
+  const key = new SameKey({ leases: store.leases, seal, log });
   const membership: Membership = new Membership({
-    ...{ instances: store.instances, notices: store.notices, bus, clock, log },
+    ...{ instances: store.instances, notices: store.notices, bus, clock, key, log },
     self: { id: self, place, version },
     onFreed: (nodeIds) => {
       for (const nodeId of nodeIds) bus.publish(`node:${nodeId}`);

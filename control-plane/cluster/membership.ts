@@ -3,6 +3,7 @@ import type { Bus } from "../bus/bus.ts";
 import type { Log } from "../needs.ts";
 import type { Instances, Notices } from "../store/cluster.ts";
 import type { SharedClock } from "./clock.ts";
+import { OtherKeyError, type SameKey } from "./same-key.ts";
 
 /**
  * This instance among those that share its database: it says that it lives every few seconds, knows who else does, and buries
@@ -16,6 +17,7 @@ export type MembershipNeeds = {
   notices: Pick<Notices, "send">;
   bus: Bus;
   clock: SharedClock;
+  key: SameKey;
   log: Log;
   self: { id: string; place: string; version: string };
   /** Nodes are free that were held by an instance that is gone. */
@@ -66,6 +68,7 @@ export class Membership {
     await instances.register(self);
     if (alone) this.#needs.onFreed(await instances.remove({ allBut: self.id }));
     await this.#beat();
+    if (!(await this.#needs.key.holds()) && this.hasPeers) throw new OtherKeyError();
     await notices.send(self.id, ["instances"]);
     this.#beating = this.#keepBeating();
   }
@@ -74,6 +77,7 @@ export class Membership {
   async beat(): Promise<void> {
     try {
       await this.#beat();
+      await this.#needs.key.keep();
     } catch (error) {
       this.#steadySince = undefined;
       this.#needs.log.warn("instance.not_heard", { error });

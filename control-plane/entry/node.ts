@@ -62,11 +62,14 @@ const startOn = async (database: Database, settings: Settings, log: MaskingLog):
   const agents = acceptAgents(server, link, log);
   // Nobody else uses Drover's own database: sessions and claims that a crash left open end now.
   const alone = settings.databaseUrl === undefined;
-  await cluster.serve(link, { alone, dispatch: (nodeId, id) => dispatchFor(needs, nodeId, id) });
-  const port = await listen(server, settings).catch(async (error: unknown) => {
-    await cluster.close();
-    throw error;
-  });
+  const dispatch = (nodeId: string, id?: string) => dispatchFor(needs, nodeId, id);
+  const port = await cluster
+    .serve(link, { alone, dispatch })
+    .then(() => listen(server, settings))
+    .catch(async (error: unknown) => {
+      await cluster.close();
+      throw error;
+    });
   const url = urlOf(settings.host, port);
   if (config.publicUrl === "") config.publicUrl = url;
   const ticker = startTicker(needs);

@@ -130,16 +130,13 @@ describe("two control planes on one database", () => {
     sending.mockRestore();
   });
 
-  it("what is written to a stdin at one with another secret key is refused with the reason", async () => {
-    const apart = await openRigs({}, []);
-    const { id } = await apart.a.node();
-    await apart.a.online(id);
+  it("what A cannot open is refused with the reason", async () => {
+    vi.spyOn(rigs.a.needs.seal, "open").mockRejectedValueOnce(new Error("another key"));
     const stdin = { type: "stdin", id: "p", b64: "", eof: true } as const;
-    expect(await apart.b.hub.request(id, stdin, { timeoutMs: 60_000 })).toMatchObject({
+    expect(await rigs.b.hub.request(nodeId, stdin, { timeoutMs: 60_000 })).toMatchObject({
       outcome: "refused",
       message: expect.stringContaining("DROVER_SECRET_KEY") as string,
     });
-    await apart.close();
   });
 
   it("an answer of a megabyte comes through whole", async () => {

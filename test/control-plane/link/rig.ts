@@ -34,14 +34,11 @@ export async function openRig(
 }
 
 /** Two control planes that share a database. */
-export async function openRigs(
-  times: Partial<LinkTimes> = {},
-  keys = new Array<Uint8Array<ArrayBuffer>>(2).fill(Uint8Array.from(randomBytes(32))),
-) {
+export async function openRigs(times: Partial<LinkTimes> = {}) {
   const database = await testDatabase();
-  const shared = { url: database.url, times, wrap: (store: Store) => store };
-  const rig = (key = Uint8Array.from(randomBytes(32))) => rigOn({ ...shared, key });
-  const [a, b] = [await rig(keys[0]), await rig(keys[1])];
+  const key = Uint8Array.from(randomBytes(32));
+  const shared = { url: database.url, times, wrap: (store: Store) => store, key };
+  const [a, b] = [await rigOn(shared), await rigOn(shared)];
   await Promise.all([a, b].map((each) => each.cluster.serve(each.link, each.served)));
   return {
     a,
