@@ -2,6 +2,10 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import postgres from "postgres";
 import { chunkBytes, windowBytes } from "#shared/link/limits.ts";
 import { toBase64 } from "#shared/base64.ts";
+import { startProcessBody } from "#shared/api/process.ts";
+import { startProcess } from "../../../control-plane/actions/start-process.ts";
+import { askToStop } from "../../../control-plane/actions/stop-process.ts";
+import { tick, type TickState } from "../../../control-plane/scheduler/tick.ts";
 import type { FarEnd } from "../link/far-end.ts";
 import { openRigs } from "../link/rig.ts";
 
@@ -78,6 +82,27 @@ describe("letters that are lost while both control planes go on", () => {
     await expect.poll(() => agent.all("unfollow").map((frame) => frame.follow)).toContain(follow);
     await drained(reader);
     send.mockRestore();
+  });
+
+  it("a stop whose letter was lost is told again by the holder of the node", async () => {
+    const { process } = await startProcess(
+      rigs.b.needs,
+      startProcessBody.parse({ node: nodeId, command: "sleep 60", graceMs: 10 }),
+    );
+    await agent.next("start");
+    agent.report({ id: process.id, status: "running" });
+    const row = await rigs.b.until(process.id, ({ status }) => status === "running");
+    vi.spyOn(rigs.b.store.letters, "sendToHolder").mockRejectedValueOnce(
+      new Error("the connection was ended"),
+    );
+    await askToStop(rigs.b.needs, row, 10);
+    let state: TickState = { since: new Date(), prunedAt: new Date() };
+    for (const aheadMs of [0, 29_000, 31_000, 32_000]) {
+      rigs.a.clock.aheadMs = aheadMs;
+      state = await tick(rigs.a.needs, state);
+    }
+    rigs.a.clock.aheadMs = 0;
+    expect(agent.all("stop")).toMatchObject([{ id: process.id, graceMs: 10 }]);
   });
 
   it("a chunk that the database did not take is sent again", async () => {
