@@ -49,29 +49,27 @@ export function openCluster({ store, local, log, seal, place, version, clockMs }
     correspondence.cut(isGone);
     served?.cut(isGone);
   };
+  /** Letters may have been lost: the boxes may have been emptied meanwhile. */
+  const onGap = (): void => cut(() => true);
   const bus = createSharedBus({
     ...{ local, notices: store.notices, log, self },
     hasPeers: () => membership.hasPeers,
     onSender: (sender) => membership.heardOf(sender),
-    // The boxes may have been emptied meanwhile.
-    onGap: () => cut(() => true),
+    onGap,
   });
   const key = new SameKey({ leases: store.leases, seal, log });
   const membership: Membership = new Membership({
     ...{ instances: store.instances, notices: store.notices, bus, clock, key, log },
     self: { id: self, place, version },
-    onFreed: (nodeIds) => {
-      for (const nodeId of nodeIds) bus.publish(`node:${nodeId}`);
-      bus.publish("events");
-    },
+    onFreed: (nodeIds) => tellFreed(bus, nodeIds),
     onGone: (instances) => cut((instance) => instances.includes(instance)),
     onSilence: () => {
-      cut(() => true);
+      onGap();
       local.publishAll();
     },
     onBuried: () => link?.dropAll("this control plane was taken for dead"),
   });
-  const post = new Post({ ...{ letters: store.letters, bus, log, self }, onLost: () => cut(() => true) });
+  const post = new Post({ ...{ letters: store.letters, bus, log, self }, onLost: onGap });
   const correspondence = new Correspondence({
     post,
     bus,
@@ -102,4 +100,9 @@ export function openCluster({ store, local, log, seal, place, version, clockMs }
       await bus.close();
     },
   };
+}
+
+function tellFreed(bus: SharedBus, nodeIds: string[]): void {
+  for (const nodeId of nodeIds) bus.publish(`node:${nodeId}`);
+  bus.publish("events");
 }

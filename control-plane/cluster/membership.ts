@@ -107,7 +107,7 @@ export class Membership {
   }
 
   async #beat(): Promise<void> {
-    const { instances, clock, self, log } = this.#needs;
+    const { instances, clock, self } = this.#needs;
     await clock.set(() => instances.time());
     const alive = await instances.beat(self.id);
     const isBuried = alive === undefined;
