@@ -1,11 +1,12 @@
 import type { PlainFrame, RequestFrame } from "#shared/link/frames.ts";
 import type { Bus } from "../bus/bus.ts";
-import type { Log, OutputChunk, RequestOutcome, RequestWithoutId } from "../needs.ts";
+import type { Log, OutputChunk, RequestOutcome, RequestWithoutId, Seal } from "../needs.ts";
 import type { Store } from "../store/store.ts";
 import type { Elsewhere, FollowedStream, RequestLimit } from "../link/elsewhere.ts";
 import { Follow, type OutputFrame } from "../link/follow.ts";
 import type { LetterBody, LetterOf } from "./letter.ts";
 import type { Post } from "./post.ts";
+import { sealedAsk } from "./sealed-stdin.ts";
 
 /**
  * Nodes whose socket another instance has, reached by letters. A question ends by its answer, its time, its client, or the
@@ -17,6 +18,7 @@ export type ElsewhereNeeds = {
   post: Post;
   bus: Bus;
   log: Log;
+  seal: Seal;
   store: Pick<Store, "nodes">;
   self: string;
   newTalk(): string;
@@ -58,8 +60,8 @@ export class Correspondence implements Elsewhere {
   async request(nodeId: string, frame: RequestWithoutId, limit: RequestLimit): Promise<RequestOutcome> {
     const { timeoutMs } = limit;
     const talk = this.#needs.newTalk();
-    const asked = { ...frame, rid: talk } as RequestFrame;
-    const heard = await this.#ask({ kind: "ask", talk, nodeId, frame: asked, timeoutMs }, limit);
+    const asked = { talk, nodeId, frame: { ...frame, rid: talk } as RequestFrame, timeoutMs };
+    const heard = await this.#ask(await sealedAsk(this.#needs.seal, asked), limit);
     return typeof heard === "string" ? { outcome: heard } : (heard.value as RequestOutcome);
   }
 
@@ -102,8 +104,12 @@ export class Correspondence implements Elsewhere {
   }
 
   /** A letter of another instance about a conversation that began here. */
-  hear(body: LetterBody): void {
-    if ("talk" in body) this.#open.get(body.talk)?.hear(body);
+  hear(sender: string, body: LetterBody): void {
+    if (!("talk" in body)) return;
+    const conversation = this.#open.get(body.talk);
+    if (conversation !== undefined) conversation.hear(body);
+    // Nobody follows here any more, and the hanging up did not arrive there.
+    else if (body.kind === "chunk") this.#needs.post.drop(sender, { kind: "hang_up", talk: body.talk });
   }
 
   /** These instances are gone (all, after a gap): nobody there will answer any more. */

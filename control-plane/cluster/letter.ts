@@ -19,6 +19,8 @@ const ask = z.object({
   talk,
   nodeId,
   frame: requestFrame,
+  /** What the frame writes to a stdin, sealed. */
+  sealed: b64.optional(),
   timeoutMs: z.number(),
 });
 /** Does the agent of this node answer a probe? Another agent claims its node. */

@@ -1,7 +1,9 @@
-import type { Bus } from "../bus/bus.ts";
 import { pause } from "#shared/pause.ts";
+import type { Bus } from "../bus/bus.ts";
 import type { Log } from "../needs.ts";
 import type { Instances, Notices } from "../store/cluster.ts";
+import type { SharedClock } from "./clock.ts";
+import { OtherKeyError, type SameKey } from "./same-key.ts";
 
 /**
  * This instance among those that share its database: it says that it lives every few seconds, knows who else does, and buries
@@ -14,17 +16,23 @@ export type MembershipNeeds = {
   instances: Instances;
   notices: Pick<Notices, "send">;
   bus: Bus;
+  clock: SharedClock;
+  key: SameKey;
   log: Log;
   self: { id: string; place: string; version: string };
   /** Nodes are free that were held by an instance that is gone. */
   onFreed(nodeIds: string[]): void;
   /** These instances are gone. */
   onGone(instances: string[]): void;
+  /** This instance stood still for so long that the others may have given up writing to it. */
+  onSilence(): void;
   /** The others took this one for dead: what it held is no longer its own. */
   onBuried(): void;
 };
 
 export const beatEveryMs = 4000;
+/** Who did not beat for so long may be taken for dead. */
+const silentMs = 12_000;
 /** How long this instance must have spoken without a break before it buries others. */
 const steadyMs = 20_000;
 
@@ -34,6 +42,7 @@ export class Membership {
   readonly #unsubscribe: () => void;
   #peers = new Set<string>();
   #steadySince: number | undefined;
+  #beatenAt: number | undefined;
   #beating: Promise<void> = Promise.resolve();
   #looking: Promise<void> = Promise.resolve();
 
@@ -59,6 +68,7 @@ export class Membership {
     await instances.register(self);
     if (alone) this.#needs.onFreed(await instances.remove({ allBut: self.id }));
     await this.#beat();
+    if (!(await this.#needs.key.holds()) && this.hasPeers) throw new OtherKeyError();
     await notices.send(self.id, ["instances"]);
     this.#beating = this.#keepBeating();
   }
@@ -67,6 +77,7 @@ export class Membership {
   async beat(): Promise<void> {
     try {
       await this.#beat();
+      await this.#needs.key.keep();
     } catch (error) {
       this.#steadySince = undefined;
       this.#needs.log.warn("instance.not_heard", { error });
@@ -96,17 +107,28 @@ export class Membership {
   }
 
   async #beat(): Promise<void> {
-    const { instances, self, log } = this.#needs;
+    const { instances, clock, self } = this.#needs;
+    await clock.set(() => instances.time());
     const alive = await instances.beat(self.id);
-    if (alive === undefined) {
-      this.#steadySince = undefined;
-      log.warn("instance.buried", { instance: self.id });
-      await instances.register(self);
-      return this.#needs.onBuried();
-    }
+    const isBuried = alive === undefined;
+    if (isBuried) await instances.register(self);
+    const isSilent = performance.now() - (this.#beatenAt ?? Infinity) > silentMs;
+    this.#beatenAt = performance.now();
+    if (isBuried || isSilent) await this.#comeBack(isBuried);
+    if (isBuried) return;
     this.#know(new Set(alive.filter((id) => id !== self.id)));
     this.#steadySince ??= performance.now();
     if (performance.now() - this.#steadySince >= steadyMs) await this.#bury();
+  }
+
+  /** The others hear of this instance before it looks at what it missed. */
+  async #comeBack(isBuried: boolean): Promise<void> {
+    const { self, notices, log, onBuried, onSilence } = this.#needs;
+    this.#steadySince = undefined;
+    log.warn(isBuried ? "instance.buried" : "instance.stood_still", { instance: self.id });
+    await notices.send(self.id, ["instances"]);
+    onSilence();
+    if (isBuried) onBuried();
   }
 
   #know(peers: Set<string>): void {

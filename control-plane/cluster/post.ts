@@ -7,8 +7,18 @@ import { letter, type LetterBody } from "./letter.ts";
 /**
  * The post office of one instance. Letters go out in the order in which they were given, many in one statement; they are
  * taken in when a notice says that some are there, one taking after the other, until none is left.
+ *
+ * A statement may fail alone, while nobody's listening is interrupted. A taking whose answer was lost may have taken letters that
+ * nobody will read: what waits for one is given up.
  */
-export type PostNeeds = { letters: Letters; bus: Bus; log: Log; self: string };
+export type PostNeeds = {
+  letters: Letters;
+  bus: Bus;
+  log: Log;
+  self: string;
+  /** Letters were lost, to or from this instance. */
+  onLost(): void;
+};
 export type OnLetter = (sender: string, body: LetterBody) => void;
 
 type Outgoing = { recipient: string; body: string; sent: PromiseWithResolvers<void> };
@@ -16,10 +26,12 @@ type Outgoing = { recipient: string; body: string; sent: PromiseWithResolvers<vo
 const maxBatch = 64;
 const pausesMs = [100, 200, 400, 800, 1600];
 const takeAtOnce = 128;
+const takeAgainMs = 500;
 
 export class Post {
   readonly #needs: PostNeeds;
   readonly #outgoing: Outgoing[] = [];
+  readonly #closing = new AbortController();
   readonly #unsubscribe: () => void;
   #onLetter: OnLetter = () => {};
   #sending = false;
@@ -54,6 +66,7 @@ export class Post {
   }
 
   close(): void {
+    this.#closing.abort();
     this.#unsubscribe();
   }
 
@@ -70,6 +83,7 @@ export class Post {
       for (const { sent } of batch) sent.resolve();
     } catch (error) {
       for (const { sent } of batch) sent.reject(error);
+      this.#needs.onLost();
     }
   }
 
@@ -81,7 +95,7 @@ export class Post {
       } catch (error) {
         this.#failed(error);
       }
-      await pause(pauseMs);
+      await pause(pauseMs, this.#closing.signal);
     }
     await send();
   }
@@ -90,20 +104,25 @@ export class Post {
     this.#more = true;
     if (this.#taking) return;
     this.#taking = true;
-    try {
-      while (this.#more) {
-        // Before the taking: a notice that comes during it may be about a letter that it does not see.
-        this.#more = false;
-        const { letters, more } = await this.#needs.letters.take(this.#needs.self, takeAtOnce);
-        this.#more ||= more;
-        for (const { sender, body } of letters) this.#hand(sender, body);
+    while (this.#more && !this.#closing.signal.aborted) {
+      try {
+        await this.#takeSome();
+      } catch (error) {
+        this.#failed(error);
+        this.#needs.onLost();
+        this.#more = true;
+        await pause(takeAgainMs, this.#closing.signal);
       }
-    } catch (error) {
-      // The next notice, or the end of the gap, finds them.
-      this.#failed(error);
-    } finally {
-      this.#taking = false;
     }
+    this.#taking = false;
+  }
+
+  async #takeSome(): Promise<void> {
+    // Before the taking: a notice that comes during it may be about a letter that it does not see.
+    this.#more = false;
+    const { letters, more } = await this.#needs.letters.take(this.#needs.self, takeAtOnce);
+    this.#more ||= more;
+    for (const { sender, body } of letters) this.#hand(sender, body);
   }
 
   #hand(sender: string, body: string): void {

@@ -1,9 +1,10 @@
 import { toBase64 } from "#shared/base64.ts";
 import { windowBytes } from "#shared/link/limits.ts";
-import type { Log } from "../needs.ts";
+import type { Log, RequestOutcome, Seal } from "../needs.ts";
 import type { OwnNodes } from "../link/own-nodes.ts";
 import type { LetterBody, LetterOf } from "./letter.ts";
 import type { Post } from "./post.ts";
+import { openedFrame } from "./sealed-stdin.ts";
 import { Window } from "./window.ts";
 
 /**
@@ -14,6 +15,7 @@ export type ServedNeeds = {
   post: Post;
   nodes: OwnNodes;
   log: Log;
+  seal: Seal;
   /** Sends a start that was stored, or what is queued. */
   dispatch(nodeId: string, id?: string): Promise<void>;
 };
@@ -72,9 +74,12 @@ export class Served {
     this.#inBackground(work(service).finally(() => this.#open.delete(talk)));
   }
 
-  async #ask({ talk, nodeId, frame, timeoutMs }: LetterOf<"ask">, service: Service): Promise<void> {
+  async #ask(letter: LetterOf<"ask">, service: Service): Promise<void> {
+    const { talk, nodeId, timeoutMs } = letter;
+    const { nodes, seal } = this.#needs;
+    const frame = await openedFrame(seal, letter);
     const limit = { timeoutMs, signal: service.hungUp.signal };
-    const outcome = await this.#needs.nodes.request(nodeId, frame, limit);
+    const outcome = frame === undefined ? otherKey : await nodes.request(nodeId, frame, limit);
     if (!service.hungUp.signal.aborted) await this.#answer(service.sender, talk, outcome);
   }
 
@@ -108,3 +113,9 @@ export class Served {
     work.catch((error: unknown) => this.#needs.log.warn("letter.not_served", { error }));
   }
 }
+
+const otherKey: RequestOutcome = {
+  outcome: "refused",
+  code: "unavailable",
+  message: "the control plane that holds the node has another DROVER_SECRET_KEY",
+};

@@ -62,11 +62,14 @@ const startOn = async (database: Database, settings: Settings, log: MaskingLog):
   const agents = acceptAgents(server, link, log);
   // Nobody else uses Drover's own database: sessions and claims that a crash left open end now.
   const alone = settings.databaseUrl === undefined;
-  await cluster.serve(link, { alone, dispatch: (nodeId, id) => dispatchFor(needs, nodeId, id) });
-  const port = await listen(server, settings).catch(async (error: unknown) => {
-    await cluster.close();
-    throw error;
-  });
+  const dispatch = (nodeId: string, id?: string) => dispatchFor(needs, nodeId, id);
+  const port = await cluster
+    .serve(link, { alone, dispatch })
+    .then(() => listen(server, settings))
+    .catch(async (error: unknown) => {
+      await cluster.close();
+      throw error;
+    });
   const url = urlOf(settings.host, port);
   if (config.publicUrl === "") config.publicUrl = url;
   const ticker = startTicker(needs);
@@ -111,11 +114,12 @@ const needsOf = async (
 ): Promise<{ link: Link; needs: Needs; cluster: Cluster }> => {
   const { store } = database;
   const local = createMemoryBus((fault) => log.error("bus.look_failed", { error: fault }));
-  const cluster = openCluster({ store, local, log, place: `${hostname()}:${process.pid}`, version });
   const seal = await sealWith(await secretKeyOf(settings));
+  const place = `${hostname()}:${process.pid}`;
+  const cluster = openCluster({ store, local, log, seal, place, version });
   const { bus, self: instance } = cluster;
   const queue = queueGauge(store.processes, settings.maxQueued);
-  const rest = { store, bus, seal, queue, config, log, instance, now: () => new Date() };
+  const rest = { store, bus, seal, queue, config, log, instance, now: cluster.now };
   const link = openLink(rest, {
     elsewhere: cluster.elsewhere,
     sha256Hex: (text) => hash("sha256", text, "hex"),

@@ -18,8 +18,11 @@ const batch = 64;
  */
 export async function dispatchStart(needs: DispatchNeeds, nodeId: string, launch: Launch): Promise<boolean> {
   if (needs.hub.start(nodeId, launch)) return true;
-  if (needs.hub.here(nodeId) === undefined && (await needs.hub.dispatchElsewhere(nodeId, launch.id)))
-    return true;
+  if (needs.hub.here(nodeId) === undefined) {
+    if (await needs.hub.dispatchElsewhere(nodeId, launch.id)) return true;
+    // Its agent may have come here meanwhile, and then its session has sent what was stored.
+    if (needs.hub.start(nodeId, launch)) return true;
+  }
   await returnUnsent(needs, nodeId, [launch.id]);
   await dispatchQueued(needs, nodeId);
   return false;

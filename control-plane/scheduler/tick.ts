@@ -3,6 +3,7 @@ import { stopDrained } from "../actions/stop-drained.ts";
 import { loseOnGone, settleOffline } from "./away.ts";
 import { advanceFanouts } from "./advance-fanouts.ts";
 import { fenceUnconfirmed } from "./fence.ts";
+import { type AskedStops, tellStopsAgain } from "./unheard-stops.ts";
 import { endLeases, expireQueued, prune } from "./sweep.ts";
 
 /** Agents of a control plane that was away are back within this time; until then a silent start may still be confirmed. */
@@ -10,7 +11,7 @@ export const settleMs = 60_000;
 export const pruneEveryMs = 3_600_000;
 
 /** What one tick needs to know of those before it: `since` is when this control plane began to listen. */
-export type TickState = { since: Date; prunedAt: Date | null };
+export type TickState = { since: Date; prunedAt: Date | null; asked?: AskedStops };
 
 /** Whoever sweeps goes on doing so; when it stops, another one does after this time. */
 const sweepLeaseMs = 15_000;
@@ -19,9 +20,10 @@ const sweepLeaseMs = 15_000;
  * Does everything that is due. Idempotent: several control planes, or the same one twice, may do it at once. Each looks after the
  * starts of the nodes that it holds; the sweeps over all rows are done by one, under a lease.
  */
-export async function tick(needs: Needs, state: TickState): Promise<TickState> {
+export async function tick(needs: Needs, before: TickState): Promise<TickState> {
   const now = needs.now().getTime();
-  if (now - state.since.getTime() >= settleMs) await fenceUnconfirmed(needs);
+  if (now - before.since.getTime() >= settleMs) await fenceUnconfirmed(needs);
+  const state = { ...before, asked: await tellStopsAgain(needs, before.asked ?? new Map()) };
   if (!(await needs.store.leases.take("sweeps", needs.instance, sweepLeaseMs))) return state;
   await settleOffline(needs);
   await loseOnGone(needs);

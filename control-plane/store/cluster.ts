@@ -8,6 +8,8 @@ export interface Instances {
   register(instance: { id: string; place: string; version: string }): Promise<void>;
   /** It still is: the ids of all that are, itself included; undefined when it was taken for dead meanwhile. */
   beat(id: string): Promise<string[] | undefined>;
+  /** The time of the database. */
+  time(): Promise<Date>;
   /**
    * Forgets the instances that were not seen for a while (by the clock of the database) and frees the nodes they held, and
    * those of nobody; returns both.

@@ -315,6 +315,10 @@ export interface Processes {
    * for before keeps its reason). Returns those newly asked, and those that should be gone for long and have to be told again.
    */
   stopDrained(now: Date): Promise<{ id: string; nodeId: string; stop: NonNullable<ProcessRow["stop"]> }[]>;
+  /** What was asked to stop and lives, on the nodes that this instance holds. */
+  askedToStop(
+    instance: string,
+  ): Promise<{ id: string; nodeId: string; stop: NonNullable<ProcessRow["stop"]> }[]>;
   setTimeoutMs(id: string, timeoutMs: number): Promise<ProcessRow | undefined>;
   /** Fences a key: `canceled` when it was never seen (a later start finds start_canceled), else the process of that key. */
   fenceKey(scope: {

@@ -87,14 +87,16 @@ export class Product {
   }
 
   /** Another control plane on the same database. */
-  async anotherControlPlane(): Promise<{ daemon: Daemon; port: number; api: Api }> {
-    const daemon = this.#serve(`control plane ${this.#others.length + 2}`, 0);
+  async anotherControlPlane(
+    env: Record<string, string> = {},
+  ): Promise<{ daemon: Daemon; port: number; api: Api }> {
+    const daemon = this.#serve(`control plane ${this.#others.length + 2}`, 0, env);
     this.#others.push(daemon);
     const port = await listening(daemon);
     return { daemon, port, api: new Api(`http://127.0.0.1:${port}`, this.token) };
   }
 
-  #serve(dataDir: string, port: number): Daemon {
+  #serve(dataDir: string, port: number, more: Record<string, string> = {}): Daemon {
     const env = {
       DATABASE_URL: this.databaseUrl,
       DROVER_ADMIN_TOKEN: this.token,
@@ -102,7 +104,7 @@ export class Product {
       DROVER_PORT: String(port),
       DROVER_DATA_DIR: join(this.folder, dataDir),
     };
-    return new Daemon(["serve"], { env: { ...this.env, ...env, ...this.#options.env } });
+    return new Daemon(["serve"], { env: { ...this.env, ...env, ...this.#options.env, ...more } });
   }
 
   async killControlPlane(): Promise<void> {

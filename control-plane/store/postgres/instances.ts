@@ -27,6 +27,12 @@ export const instanceStore = (sql: Pool): Instances => ({
     return alive.map((row) => row.id);
   },
 
+  async time() {
+    const [found] = await sql<{ at: Date }[]>`select clock_timestamp() as at`;
+    if (found === undefined) throw new Error("The database did not say what time it is.");
+    return found.at;
+  },
+
   bury: () =>
     sql.begin(async (transaction) => {
       const dead = await transaction<{ id: string }[]>`

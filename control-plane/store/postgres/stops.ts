@@ -5,7 +5,7 @@ import type { Sql } from "./client.ts";
 import { againOnDeadlock } from "./deadlock.ts";
 import { processColumns, processRow, unfinished, type ProcessRecord } from "./process-rows.ts";
 
-type Stops = Pick<Processes, "requestStop" | "stopDrained">;
+type Stops = Pick<Processes, "requestStop" | "stopDrained" | "askedToStop">;
 type Stopped = Awaited<ReturnType<Processes["stopDrained"]>>[number];
 
 /** A stop that was asked for this long ago, and its grace, was not heard. */
@@ -43,6 +43,13 @@ export const stops = (sql: Sql): Stops => ({
           or nodes.drain_deadline_at + (${graceMs} + ${unheardMs}::bigint) * interval '1 millisecond' <= ${now})
       returning p.id, p.node_id, p.stop`,
     );
+    return [...rows];
+  },
+
+  async askedToStop(instance) {
+    const rows = await sql<Stopped[]>`
+      select p.id, p.node_id, p.stop from processes p join nodes on nodes.id = p.node_id
+      where p.stop is not null and ${unfinished(sql)} and p.status <> 'queued' and nodes.held_by = ${instance}`;
     return [...rows];
   },
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { chunkBytes, windowBytes } from "#shared/link/limits.ts";
 import { toBase64 } from "#shared/base64.ts";
 import { followEvents } from "../../../control-plane/actions/follow-events.ts";
@@ -61,6 +61,22 @@ describe("two control planes on one database", () => {
     expect((await far.next("start")).launch.id).toBe(process.id);
   });
 
+  it("a start that B stored for A while the agent came to B runs, and is not taken for undeliverable", async () => {
+    const { id } = await rigs.a.node();
+    await rigs.a.online(id, { instanceId: "one" });
+    const { sendToHolder } = rigs.b.store.letters;
+    let arrived: FarEnd | undefined;
+    // Nobody but B holds the node by the time the letter is written, and B has it before it knows that.
+    vi.spyOn(rigs.b.store.letters, "sendToHolder").mockImplementationOnce(async (...args) => {
+      arrived = await rigs.b.online(id, { instanceId: "one" });
+      await expect.poll(() => rigs.b.hub.free(id)).toBeGreaterThan(0);
+      return sendToHolder(...args);
+    });
+    const { process } = await startProcess(rigs.b.needs, body({ node: id }));
+    expect((await arrived?.next("start"))?.launch.id).toBe(process.id);
+    expect((await rigs.b.store.processes.get(process.id))?.status).toBe("starting");
+  });
+
   it("a stop on B reaches the agent at A", async () => {
     const { process } = await startProcess(rigs.b.needs, body());
     await agent.next("start");
@@ -93,6 +109,33 @@ describe("two control planes on one database", () => {
 
     expect(await rigs.b.hub.request((await rigs.a.node()).id, ask, { timeoutMs: 1000 })).toEqual({
       outcome: "offline",
+    });
+  });
+
+  it("what is written to a stdin lies sealed in the database, and comes open to the agent", async () => {
+    const sending = vi.spyOn(rigs.b.store.letters, "sendToHolder");
+    const b64 = toBase64(new TextEncoder().encode("hunter2\n"));
+    const written = rigs.b.hub.request(
+      nodeId,
+      { type: "stdin", id: "p", b64, eof: false },
+      { timeoutMs: 60_000 },
+    );
+    const frame = await agent.next("stdin");
+    expect(frame.b64).toBe(b64);
+    agent.say({ type: "reply", rid: frame.rid, value: { writtenBytes: 8 } });
+    expect(await written).toMatchObject({ outcome: "ok" });
+    const bodies = sending.mock.calls.map(([, { body: text }]) => text).join("");
+    expect(bodies).toContain("stdin");
+    expect(bodies).not.toContain(b64);
+    sending.mockRestore();
+  });
+
+  it("what A cannot open is refused with the reason", async () => {
+    vi.spyOn(rigs.a.needs.seal, "open").mockRejectedValueOnce(new Error("another key"));
+    const stdin = { type: "stdin", id: "p", b64: "", eof: true } as const;
+    expect(await rigs.b.hub.request(nodeId, stdin, { timeoutMs: 60_000 })).toMatchObject({
+      outcome: "refused",
+      message: expect.stringContaining("DROVER_SECRET_KEY") as string,
     });
   });
 

@@ -66,11 +66,12 @@ async function rigOn({ url, times, wrap, key }: RigOptions) {
   const local = createMemoryBus((fault) => {
     throw fault;
   });
-  const cluster = openCluster({ store, local, log, place: "test", version: "0.0.1" });
+  const seal = await sealWith(key);
+  const cluster = openCluster({ store, local, log, seal, place: "test", version: "0.0.1" });
   const rest: Omit<Needs, "hub"> = {
     store: wrap(store),
     bus: cluster.bus,
-    seal: await sealWith(key),
+    seal,
     queue: queueGauge(store.processes, 100_000),
     config: {
       adminTokenHash: "",

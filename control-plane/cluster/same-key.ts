@@ -1,0 +1,49 @@
+import { pause } from "#shared/pause.ts";
+import type { Log, Seal } from "../needs.ts";
+import type { Leases } from "../store/cluster.ts";
+
+/**
+ * All control planes on one database need the same secret key: what one seals, another one opens. Those that live keep a lease
+ * together, whose holder is the digest of their key; one that cannot take it has another key.
+ */
+export class SameKey {
+  readonly #needs: { leases: Leases; seal: Seal; log: Log };
+
+  constructor(needs: { leases: Leases; seal: Seal; log: Log }) {
+    this.#needs = needs;
+  }
+
+  /** Whether nobody has another key; somebody who takes the lease at the same moment makes it look taken. */
+  async holds(): Promise<boolean> {
+    for (let tries = 0; tries < maxTries; tries++) {
+      if (await this.#take()) return true;
+      await pause(betweenMs);
+    }
+    return false;
+  }
+
+  /** Keeps the lease while this instance lives. */
+  async keep(): Promise<void> {
+    if (!(await this.#take())) this.#needs.log.debug("secret_key.not_kept");
+  }
+
+  async #take(): Promise<boolean> {
+    const { leases, seal } = this.#needs;
+    return leases.take(name, await seal.digest(name), keptMs);
+  }
+}
+
+/** What people can mend; told without a trace. */
+export class OtherKeyError extends Error {
+  override readonly name = "SettingError";
+  constructor() {
+    super(
+      "DROVER_SECRET_KEY is not that of the control planes that use this database already: give all of them the same one",
+    );
+  }
+}
+
+const name = "secret-key";
+const keptMs = 15_000;
+const maxTries = 5;
+const betweenMs = 100;
