@@ -15,7 +15,7 @@ import { cwdRefusal, diskRefusal, spawnRefusal } from "./launching.ts";
 import { Questions } from "./questions.ts";
 import type { Ending, Spec } from "./record.ts";
 import { recall, recover, specOf } from "./recovery.ts";
-import { reap } from "./retention.ts";
+import { reaper } from "./retention.ts";
 import { Ticker } from "./ticker.ts";
 import { turns } from "./turns.ts";
 
@@ -72,9 +72,10 @@ export class Supervisor implements Engine {
     mkdirSync(needs.procs, { recursive: true, mode: 0o700 });
     for (const child of recover(needs.procs, this.#childNeeds, needs.cgroup)) this.#keep(child);
     const retentionMs = needs.retentionMs ?? hourMs;
-    this.#reaper = setInterval(() => reap(needs.procs, retentionMs), Math.min(retentionMs, hourMs / 6));
+    const reap = reaper(needs.procs, retentionMs);
+    this.#reaper = setInterval(reap, Math.min(retentionMs, hourMs / 6));
     this.#reaper.unref();
-    reap(needs.procs, retentionMs);
+    reap();
   }
 
   #keep(child: Child): void {
