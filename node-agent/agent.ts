@@ -11,8 +11,9 @@ import { confirmIdentity } from "./link/confirm.ts";
 import type { Greeting } from "./link/hello.ts";
 import type { AgentLog } from "./log.ts";
 import { agentVersion, machineFacts } from "./machine/facts.ts";
-import { bootId, machineId } from "./machine/identity.ts";
+import { bootId } from "./machine/identity.ts";
 import { loadMeter } from "./machine/load.ts";
+import { disown } from "./process/disown.ts";
 import { Supervisor } from "./process/supervisor.ts";
 import { Self } from "./self.ts";
 
@@ -20,7 +21,7 @@ import { Self } from "./self.ts";
  * One agent: its data folder, who it is, its processes, its link.
  *
  * Order of a start: the folder is locked before anything in it is read; who we are is known (and, for a copied folder,
- * confirmed) before processes are adopted; processes are adopted before the link tells of them. A stop goes the other
+ * confirmed, and what it does not own disowned) before processes are adopted; processes are adopted before the link tells of them. A stop goes the other
  * way, and gives the lock back last.
  */
 export type Agent = {
@@ -52,7 +53,7 @@ export async function startAgent(needs: StartNeeds): Promise<Agent> {
 const greetingOf = ({ maxProcesses }: AgentConfig, folder: DataFolder): Greeting => ({
   version: agentVersion(),
   instanceId: randomUUID(),
-  machineId: machineId(folder.path),
+  machineId: folder.machineId,
   bootId: bootId(),
   facts: machineFacts(maxProcesses),
 });
@@ -63,11 +64,18 @@ async function whoWeAre(
   greeting: Greeting,
 ): Promise<Identity> {
   const stored = readIdentity(folder);
-  if (stored.state !== "node") return enroll({ config, folder, facts: greeting.facts, log, signal });
+  if (stored.state !== "node") {
+    // A folder without its identity may be a copy just as well.
+    disown(folder.procs, greeting.bootId);
+    return enroll({ config, folder, facts: greeting.facts, log, signal });
+  }
   const identity = { ...stored.identity, url: config.url ?? stored.identity.url };
   if (!stored.isCopy) return identity;
   const refusal = await confirmIdentity({ identity, greeting, log, signal });
   if (refusal !== undefined) throw new StartRefused(refusal);
+  const disowned = disown(folder.procs, greeting.bootId);
+  log.warn("identity.copied", { dataFolder: folder.path, disowned });
+  // Last: an agent that dies before finds a copy again.
   storeIdentity(folder, identity);
   return identity;
 }

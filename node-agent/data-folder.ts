@@ -11,6 +11,7 @@ import {
 import { dirname, join } from "node:path";
 import { StartRefused } from "./config.ts";
 import { reasonOf } from "./log.ts";
+import { machineId } from "./machine/identity.ts";
 import { takeLock } from "./machine/lock.ts";
 
 /**
@@ -24,8 +25,8 @@ export type DataFolder = {
   path: string;
   procs: string;
   generation: number;
-  /** Tells this folder from a copy of it. */
-  inode: string;
+  /** Tells this folder from a copy of it, here or on another machine. */
+  machineId: string;
   close(): void;
 };
 
@@ -53,7 +54,7 @@ function openChecked(path: string): DataFolder {
     return {
       path,
       procs,
-      inode,
+      machineId: machineId(path),
       generation: nextGeneration(join(path, "generation")),
       close: () => lock.release(),
     };

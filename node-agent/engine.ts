@@ -28,6 +28,8 @@ export interface Engine {
   grep(request: EngineRequest<"grep">, signal: AbortSignal): Promise<EngineAnswer>;
   wait(request: EngineRequest<"wait">, signal: AbortSignal): Promise<EngineAnswer>;
   ports(id: string): Promise<EngineAnswer>;
+  /** Says again how these ended; answers of which there is a record. */
+  recall(ids: string[]): Promise<EngineAnswer>;
   /**
    * Bytes of a stream from an offset as they are written; `send` returns false when the window is full,
    * then the follower pauses until `resume()`.

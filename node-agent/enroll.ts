@@ -83,6 +83,6 @@ function verdict(
     );
   if (status === 401 || status === 403) throw new StartRefused(`the join token was refused: ${detail}`);
   if (status === 409)
-    throw new StartRefused(`the name ${name} was refused: ${detail} (choose another with --name)`);
+    throw new StartRefused(`the name ${name} was refused: ${detail} (or choose another name with --name)`);
   throw new StartRefused(`the control plane refused this node: ${detail}`);
 }

@@ -12,7 +12,8 @@ const node = z.object({
   nodeId: z.string().min(1),
   name: z.string(),
   url: z.string(),
-  inode: z.string(),
+  /** Where it was written; unknown in files that are older than this field, as in a copy. */
+  machineId: z.string().default(""),
 });
 const stored = z.union([node, z.object({ key })]);
 
@@ -31,7 +32,7 @@ export type StoredIdentity =
   | { state: "key"; key: string }
   | { state: "node"; identity: Identity; isCopy: boolean };
 
-/** Reads `identity.json`; `isCopy` when it was written in another folder than it is in. */
+/** Reads `identity.json`; `isCopy` when it was written in another folder than it is in, or on another machine. */
 export function readIdentity(folder: DataFolder): StoredIdentity {
   const text = textOf(identityFile(folder));
   if (text === undefined) return { state: "none" };
@@ -41,8 +42,8 @@ export function readIdentity(folder: DataFolder): StoredIdentity {
       `${identityFile(folder)} is damaged: restore it, or remove it and enrol again with a new join token`,
     );
   if (!("nodeId" in parsed.data)) return { state: "key", key: parsed.data.key };
-  const { inode, ...identity } = parsed.data;
-  return { state: "node", identity, isCopy: inode !== folder.inode };
+  const { machineId, ...identity } = parsed.data;
+  return { state: "node", identity, isCopy: machineId !== folder.machineId };
 }
 
 /** A new key of 256 random bits. */
@@ -56,7 +57,7 @@ export function makeKey(folder: DataFolder): string {
 }
 
 export const storeIdentity = (folder: DataFolder, identity: Identity): void =>
-  write(folder, { ...identity, inode: folder.inode });
+  write(folder, { ...identity, machineId: folder.machineId });
 
 /** What the control plane knows of the key. */
 export const keyHash = (text: string): string => createHash("sha256").update(text).digest("hex");

@@ -15,7 +15,14 @@ const refusals: Record<Refused, [ErrorCode, string]> = {
   used_up: ["unauthorized", "the join token has been used up"],
   name_mismatch: ["forbidden", "the join token is for a node of another name"],
   labels_refused: ["forbidden", "the join token does not allow labels of the agent"],
-  name_taken: ["conflict", "a node of this name exists"],
+  name_taken: [
+    "conflict",
+    "a node of this name exists; only a join token made with replace puts a new agent in its place",
+  ],
+  name_online: [
+    "conflict",
+    "the node of this name is online: stop its agent before another one takes its place",
+  ],
 };
 
 /** Makes the node of a join token; the same token and key hash again give the same node. */

@@ -1,7 +1,7 @@
 import type { Hello } from "#shared/link/frames.ts";
 import { closeCodes } from "#shared/link/limits.ts";
 import type { Needs } from "../needs.ts";
-import type { SessionOutcome } from "../store/store.ts";
+import type { NodeState, SessionOutcome } from "../store/store.ts";
 import type { Elsewhere } from "./elsewhere.ts";
 import type { Holders } from "./holders.ts";
 import type { Session } from "./session.ts";
@@ -34,6 +34,21 @@ export async function admit(place: Place, hello: Hello): Promise<Admission | und
   return take(place, hello);
 }
 
+/** The node's state when a session with this hello would be admitted; undefined when it was closed as a duplicate or of no node. */
+export async function wouldAdmit(place: Place, hello: Hello): Promise<NodeState | undefined> {
+  const { session, holders, needs, elsewhere, challengeMs } = place;
+  const { nodeId } = session;
+  const found = await session.persist(() => needs.store.nodes.state(nodeId));
+  if (found === undefined) return undefined;
+  if (found.value === undefined) return deleted(session);
+  const holder = holders.of(nodeId)?.session;
+  const holds =
+    holder === undefined
+      ? (await elsewhere.held([nodeId])).size > 0 && (await elsewhere.answersProbe(nodeId, challengeMs))
+      : await holder.answersProbe();
+  return holds ? refuse(place, hello) : found.value;
+}
+
 async function take(place: Place, hello: Hello, from?: number): Promise<Admission | undefined> {
   const { session, needs, elsewhere, challengeMs } = place;
   const { instanceId, machineId, bootId, facts } = hello;
@@ -48,12 +63,13 @@ async function take(place: Place, hello: Hello, from?: number): Promise<Admissio
   );
   if (taken === undefined) return undefined;
   if (taken.value.outcome === "connected") return taken.value;
-  if (taken.value.outcome === "unknown") {
-    session.close(closeCodes.revoked, "the node was deleted");
-    return undefined;
-  }
+  if (taken.value.outcome === "unknown") return deleted(session);
   if (await elsewhere.answersProbe(session.nodeId, challengeMs)) return refuse(place, hello);
   return session.signal.aborted ? undefined : take(place, hello, taken.value.epoch);
+}
+
+function deleted(session: Session): undefined {
+  session.close(closeCodes.revoked, "the node was deleted");
 }
 
 function refuse({ session, needs }: Place, hello: Hello): undefined {

@@ -6,6 +6,8 @@ import type { InventoryItem } from "./alive.ts";
 export type Comparison = {
   /** Started, never heard of and not there: the start did not arrive. */
   resend: ProcessRow[];
+  /** The same, but it went to another machine or data folder than the one that says hello now: it may have arrived there. */
+  unconfirmed: ProcessRow[];
   /** The same, but a stop was asked for meanwhile. */
   cancel: ProcessRow[];
   /** Once reported and no longer there: the agent lost what it knew. */
@@ -14,14 +16,19 @@ export type Comparison = {
   stop: ProcessRow[];
   /** Ended with survivors that still live there. */
   surviving: ProcessRow[];
+  /** Ended with survivors, and no longer there: what became of them is not known. */
+  survivorsLost: ProcessRow[];
   /** Alive there and not among the unfinished rows. */
   strangers: string[];
 };
 
+/** What an agent says it has, and whether another machine or data folder had the node before. */
+export type Inventory = { items: InventoryItem[]; moved: boolean };
+
 /** Compares the unfinished rows of a node with its inventory; `present` knows what was started or reported since the hello. */
 export function compare(
   rows: ProcessRow[],
-  inventory: InventoryItem[],
+  { items: inventory, moved }: Inventory,
   present: (id: string) => boolean,
 ): Comparison {
   const listed = new Set(inventory.map((item) => item.id));
@@ -30,11 +37,14 @@ export function compare(
   const live = rows.filter((row) => row.status !== "queued" && !isFinal(row.status));
   const absent = live.filter((row) => !there(row));
   const unheard = absent.filter((row) => row.revision === 0 && row.status === "starting");
+  const unstopped = unheard.filter((row) => row.stop === null);
   return {
-    resend: unheard.filter((row) => row.stop === null),
+    resend: moved ? [] : unstopped,
+    unconfirmed: moved ? unstopped : [],
     cancel: unheard.filter((row) => row.stop !== null),
     lost: absent.filter((row) => row.revision > 0 || row.status !== "starting"),
     stop: rows.filter((row) => row.stop !== null && there(row)),
+    survivorsLost: rows.filter((row) => isFinal(row.status) && !there(row)),
     surviving: rows.filter((row) => isFinal(row.status) && there(row)),
     strangers: inventory
       .filter((item) => !isFinal(item.status) && !known.has(item.id))

@@ -49,6 +49,8 @@ export class LiveNode {
   readonly #renamed: (name: string) => void;
   #name: string;
   #maxProcesses: number;
+  /** Another machine, or another data folder, had the node before. */
+  readonly #moved: boolean;
   /** Whether there were unfinished processes when the session began. */
   readonly #unfinished: boolean;
   #compared = false;
@@ -65,6 +67,7 @@ export class LiveNode {
     this.#name = admission.name;
     this.#maxProcesses = admission.maxProcesses;
     this.#unfinished = admission.unfinished;
+    this.#moved = admission.formerMachineId !== null;
     const send = (frame: DownFrame): boolean => session.send(frame);
     this.requests = new Requests(send);
     this.follows = new Follows(send);
@@ -126,7 +129,7 @@ export class LiveNode {
     if (this.#unfinished || inventory.length > 0)
       await reconcile(
         { needs: this.#needs, node: this, persist: (work) => this.#session.persist(work) },
-        inventory,
+        { items: inventory, moved: this.#moved },
       );
     this.#compared = true;
     if (this.#unfinished || this.#refused) await this.#dispatch();

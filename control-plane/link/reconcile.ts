@@ -1,14 +1,16 @@
 import type { EndReason } from "#shared/process-state.ts";
 import type { Needs } from "../needs.ts";
 import type { ProcessRow } from "../store/store.ts";
-import type { InventoryItem } from "./alive.ts";
-import { compare, stopOfStranger } from "./comparison.ts";
+import { recallReply } from "#shared/link/frames.ts";
+import { isFinal } from "#shared/process-state.ts";
+import { compare, type Inventory, stopOfStranger } from "./comparison.ts";
 import { launchOf } from "./dispatch.ts";
 import type { LiveNode } from "./live-node.ts";
 
 /**
  * After each hello the rows of the node and the inventory of the agent are made to agree, whatever was lost on the way:
- * what never arrived is sent again under its id, what is gone becomes `lost`, stops are asked for again. Queued rows
+ * what never arrived is sent again under its id, what is gone becomes `lost` once the agent has said that it has no ending of
+ * it, stops are asked for again. A start that went to another machine or data folder is not sent again: it may run there. Queued rows
  * are not its matter (see dispatch), and a process without a row is left alone: it may belong to another database.
  *
  * What is gone is `agent_state_lost`, also when the machine has booted since: an agent whose folder survived a boot lists
@@ -22,17 +24,57 @@ export type ReconcileNeeds = {
   persist: <T>(work: () => Promise<T>) => Promise<{ value: T } | undefined>;
 };
 
-export async function reconcile(all: ReconcileNeeds, inventory: InventoryItem[]): Promise<void> {
+export async function reconcile(all: ReconcileNeeds, inventory: Inventory): Promise<void> {
   const { needs, node, persist } = all;
   const found = await persist(() => needs.store.processes.unfinished(node.nodeId));
   if (found === undefined) return;
   const difference = compare(found.value, inventory, (id) => node.alive.has(id));
   for (const row of difference.surviving) node.alive.confirm(row.id);
   for (const row of difference.stop) stop(node, row);
-  await conclude(all, difference.lost, { status: "lost", reason: "agent_state_lost" });
+  await conclude(all, difference.unconfirmed, {
+    status: "lost",
+    reason: "unconfirmed",
+    onlyUnreported: true,
+  });
   await cancel(all, difference.cancel);
   for (const row of difference.resend) await resend(all, row);
   for (const id of difference.strangers) await meetStranger(all, id);
+  await lose(all, [...difference.lost, ...difference.survivorsLost]);
+}
+
+const recalledAtOnce = 1000;
+const recallWithinMs = 15_000;
+
+/**
+ * What is not in the inventory has ended and was acknowledged, or is gone. After the database was set back (restored from an
+ * older dump) the agent may still have the ending that the database no longer knows: it is asked before anything is lost.
+ */
+async function lose(all: ReconcileNeeds, rows: ProcessRow[]): Promise<void> {
+  for (let from = 0; from < rows.length; from += recalledAtOnce) {
+    const part = rows.slice(from, from + recalledAtOnce);
+    const known = await recall(all, part);
+    if (known === undefined) return;
+    const gone = part.filter((row) => !known.has(row.id) && !all.node.alive.has(row.id));
+    await conclude(all, gone, { status: "lost", reason: "agent_state_lost" });
+    const ended = gone.filter((row) => isFinal(row.status)).map((row) => row.id);
+    if (ended.length === 0) continue;
+    await all.persist(() => all.needs.store.processes.dropSurvivors(ended));
+    for (const id of ended) all.needs.bus.publish(`process:${id}`);
+  }
+}
+
+/** Those of which the agent has a record and says again how they ended; undefined when the session ends first. */
+async function recall(
+  { node, persist }: ReconcileNeeds,
+  rows: ProcessRow[],
+): Promise<Set<string> | undefined> {
+  const ids = rows.map((row) => row.id);
+  const answered = await persist(async () => {
+    const outcome = await node.requests.ask({ type: "recall", ids }, { timeoutMs: recallWithinMs });
+    if (outcome.outcome !== "ok") throw new Error(`the agent was asked for endings: ${outcome.outcome}`);
+    return recallReply.parse(outcome.value).known;
+  });
+  return answered && new Set(answered.value);
 }
 
 function stop(node: LiveNode, row: ProcessRow): void {

@@ -2,7 +2,7 @@ import type { DownFrame, Hello, UpFrame } from "#shared/link/frames.ts";
 import { pause } from "#shared/pause.ts";
 import { closeCodes } from "#shared/link/limits.ts";
 import type { Needs } from "../needs.ts";
-import { admit } from "./admission.ts";
+import { admit, type Place, wouldAdmit } from "./admission.ts";
 import { ClockSkew } from "./clock-skew.ts";
 import { parseFrame } from "./frame-text.ts";
 import type { Elsewhere } from "./elsewhere.ts";
@@ -164,7 +164,9 @@ export class Session {
   }
 
   async #live(hello: Hello): Promise<void> {
-    const node = await this.#holders.inTurn(this.nodeId, () => this.#admit(hello));
+    const node = await this.#holders.inTurn(this.nodeId, () =>
+      hello.asks === true ? this.#answerAsking(hello) : this.#admit(hello),
+    );
     if (node === undefined) return;
     const { log, bus } = this.#needs;
     const unsubscribe = bus.subscribe(`node:${this.nodeId}`, () => this.inBackground(this.#refresh(node)));
@@ -179,10 +181,27 @@ export class Session {
     await node.compare(hello.inventory);
   }
 
+  /** Says whether this agent would be admitted; the session never becomes live. */
+  async #answerAsking(hello: Hello): Promise<undefined> {
+    const place = this.#place();
+    const found = await wouldAdmit(place, hello);
+    if (found !== undefined)
+      this.send({ type: "welcome", nodeId: this.nodeId, nodeName: found.name, epoch: found.epoch });
+  }
+
+  #place(): Place {
+    return {
+      session: this,
+      holders: this.#holders,
+      elsewhere: this.#elsewhere,
+      needs: this.#needs,
+      challengeMs: this.#times.challengeMs,
+    };
+  }
+
   async #admit(hello: Hello): Promise<LiveNode | undefined> {
     const { nodeId } = this;
-    const place = { session: this, holders: this.#holders, elsewhere: this.#elsewhere, needs: this.#needs };
-    const admission = await admit({ ...place, challengeMs: this.#times.challengeMs }, hello);
+    const admission = await admit(this.#place(), hello);
     if (admission === undefined) return undefined;
     const { epoch, name, keyHash } = admission;
     if (admission.formerMachineId !== null)

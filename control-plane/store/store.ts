@@ -169,14 +169,23 @@ export type JoinTokenRow = JoinTokenBody & {
 };
 export type EnrollOutcome =
   | { outcome: "enrolled" | "repeated"; node: NodeRow; replacedNodeId?: string | undefined }
-  | { outcome: "bad_token" | "expired" | "used_up" | "name_mismatch" | "labels_refused" | "name_taken" };
+  | {
+      outcome:
+        | "bad_token"
+        | "expired"
+        | "used_up"
+        | "name_mismatch"
+        | "labels_refused"
+        | "name_taken"
+        | "name_online";
+    };
 
 export interface JoinTokens {
   create(token: JoinTokenRow): Promise<void>;
   find(id: string): Promise<JoinTokenRow | undefined>;
   /**
    * Uses up one place of the token and makes the node `nodeId`, in one transaction: a repeat with the same token and key hash
-   * gives the same node and uses nothing. A name in use is `name_taken`, unless the token says replace and that node has no session
+   * gives the same node and uses nothing. A name in use is `name_taken`, or `name_online` where the token says replace, unless it says so and that node has no session
    * (`connectedAt` null): then the node keeps its id, gets the new key, and its unfinished processes become lost/agent_state_lost.
    * Labels: the token's win over the agent's.
    */
@@ -338,6 +347,8 @@ export interface Processes {
       onlyUnreported?: boolean;
     },
   ): Promise<string[]>;
+  /** What lived on after these ended is no longer known of. */
+  dropSurvivors(ids: string[]): Promise<void>;
   /** Queued rows past their time: `queue_ttl` for those that may queue, `not_delivered` for the others once `confirmBefore` is later than their creation. */
   expireQueued(now: Date, confirmBefore: Date): Promise<string[]>;
   /** `starting` rows without any report that were handed out before this time, and who has their node's socket. */

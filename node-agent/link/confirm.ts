@@ -41,7 +41,7 @@ function greetOnce(
       url: identity.url,
       authorization: `Bearer ${identity.nodeId}.${key}`,
       times: linkTimes,
-      hello: () => helloOf(greeting, []),
+      hello: () => ({ ...helloOf(greeting, []), asks: true }),
       onLive: () => {
         isWelcome = true;
         leave();

@@ -46,6 +46,7 @@ export function deliver(frame: LiveFrame, { engine, outbox, socket, requests, fo
     case "stdin":
     case "extend":
     case "ports":
+    case "recall":
     case "rotate-key":
       return requests.take(frame);
   }

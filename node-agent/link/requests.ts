@@ -73,5 +73,7 @@ function askEngine(engine: Engine, frame: EngineFrame, signal: AbortSignal): Pro
       return engine.extend(frame.id, frame.timeoutMs);
     case "ports":
       return engine.ports(frame.id);
+    case "recall":
+      return engine.recall(frame.ids);
   }
 }

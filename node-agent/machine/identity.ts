@@ -11,11 +11,13 @@ const firstLine = (file: string): string | undefined => {
   }
 };
 
-/** Differs between machines, also between most clones of one; tells nothing but that. */
+/**
+ * Differs between machines (also between most clones of one) and between data folders on one; tells nothing but that.
+ * A disk that is cloned with the machine's own id is told from a boot by nothing.
+ */
 export const machineId = (dataFolder: string): string =>
-  firstLine("/etc/machine-id") ??
   createHash("sha256")
-    .update(`${hostname()}\0${statSync(dataFolder).ino}`)
+    .update(`${firstLine("/etc/machine-id") ?? hostname()}\0${statSync(dataFolder).ino}`)
     .digest("hex")
     .slice(0, 32);
 

@@ -3,19 +3,19 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Launch } from "#shared/link/launch.ts";
 import type { Report } from "#shared/link/report.ts";
 import type { EndReason } from "#shared/process-state.ts";
-import type { Engine, InventoryItem } from "../engine.ts";
+import type { Engine, EngineAnswer, InventoryItem } from "../engine.ts";
 import { newCgroup, removeCgroup } from "./cgroup.ts";
 import { Child, type ChildNeeds } from "./child.ts";
 import { canceled } from "./ending.ts";
 import { baseEnvironment, commandEnvironment } from "./environment.ts";
-import { type ProcessFolder, processFolder } from "./folder.ts";
+import { isProcessId, type ProcessFolder, processFolder } from "./folder.ts";
 import { dropEnds, noteIntent } from "./intents.ts";
 import { launchWrapper } from "./launch.ts";
 import { cwdRefusal, diskRefusal, spawnRefusal } from "./launching.ts";
 import { Questions } from "./questions.ts";
 import type { Ending, Spec } from "./record.ts";
 import { recall, recover, specOf } from "./recovery.ts";
-import { reap } from "./retention.ts";
+import { reaper } from "./retention.ts";
 import { Ticker } from "./ticker.ts";
 import { turns } from "./turns.ts";
 
@@ -72,9 +72,10 @@ export class Supervisor implements Engine {
     mkdirSync(needs.procs, { recursive: true, mode: 0o700 });
     for (const child of recover(needs.procs, this.#childNeeds, needs.cgroup)) this.#keep(child);
     const retentionMs = needs.retentionMs ?? hourMs;
-    this.#reaper = setInterval(() => reap(needs.procs, retentionMs), Math.min(retentionMs, hourMs / 6));
+    const reap = reaper(needs.procs, retentionMs);
+    this.#reaper = setInterval(reap, Math.min(retentionMs, hourMs / 6));
     this.#reaper.unref();
-    reap(needs.procs, retentionMs);
+    reap();
   }
 
   #keep(child: Child): void {
@@ -205,6 +206,12 @@ export class Supervisor implements Engine {
   wait: Engine["wait"] = (...asked) => this.#questions.wait(...asked);
   ports: Engine["ports"] = (...asked) => this.#questions.ports(...asked);
   follow: Engine["follow"] = (...asked) => this.#questions.follow(...asked);
+
+  recall(ids: string[]): Promise<EngineAnswer> {
+    const known = ids.filter((id) => isProcessId(id) && this.#known(id));
+    for (const id of known) this.#children.get(id)?.reportAgain();
+    return Promise.resolve({ value: { known } });
+  }
 
   pendingReports(): Report[] {
     return [...this.#children.values()]

@@ -36,6 +36,8 @@ export const hello = z.object({
   bootId: z.string(),
   facts: nodeFacts,
   wallAt,
+  /** Only asks whether this agent may be the node: `welcome` says yes, nothing is taken or compared, no other frame follows. */
+  asks: z.literal(true).optional(),
   inventory: z.array(inventoryItem),
 });
 export type Hello = z.infer<typeof hello>;
@@ -164,6 +166,8 @@ export const requests = {
   stdin: z.object({ type: z.literal("stdin"), rid, id, b64, eof: z.boolean() }),
   extend: z.object({ type: z.literal("extend"), rid, id, timeoutMs: z.number() }),
   ports: z.object({ type: z.literal("ports"), rid, id }),
+  /** Say again how these ended, as far as it is known; see `recallReply`. */
+  recall: z.object({ type: z.literal("recall"), rid, ids: z.array(id).max(1000) }),
   /** Make a key to follow the one of this hash, which is in force; see `rotateKeyReply`. */
   rotateKey: z.object({ type: z.literal("rotate-key"), rid, keyHash }),
 } as const;
@@ -177,6 +181,7 @@ export const requestFrame = z.discriminatedUnion("type", [
   requests.stdin,
   requests.extend,
   requests.ports,
+  requests.recall,
   requests.rotateKey,
 ]);
 export type RequestFrame = z.infer<typeof requestFrame>;
@@ -225,6 +230,8 @@ export type WaitReply = z.infer<typeof waitReply>;
 export const portsReply = z.object({
   ports: z.array(z.object({ port: z.number(), pid: z.number(), address: z.string() })),
 });
+/** What `recall` answers: of which the agent has a record; their reports follow. */
+export const recallReply = z.object({ known: z.array(id) });
 /** What `rotate-key` answers: the hash of the new key, which is on the agent's disk, as is the one in force. */
 export const rotateKeyReply = z.object({ keyHash });
 /** What `stdin` answers: how many bytes the pipe took. */

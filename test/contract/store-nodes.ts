@@ -245,7 +245,7 @@ export function nodesContract(store: OpenStore): void {
       const token = joinToken({ replace: true });
       await tokens().create(token);
       const input = enrollment(token.hash, { name: node.name, keyHash: "c".repeat(64) });
-      expect(await tokens().enroll(input)).toEqual({ outcome: "name_taken" });
+      expect(await tokens().enroll(input)).toEqual({ outcome: "name_online" });
       await nodes().disconnected(node.id, { epoch: 1, orderly: false, now: after(500) });
       const result = await tokens().enroll(input);
       expect(result).toMatchObject({

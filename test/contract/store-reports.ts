@@ -84,6 +84,15 @@ export function reportsContract(store: OpenStore): void {
       expect(await processOf(store(), id)).toMatchObject({ status: "running", totalBytes: 5, revision: 5 });
     });
 
+    it("is the end of what was lost, also by the count of another agent, and goes on by that count", async () => {
+      const { id } = await inserted(store());
+      await take(report(id, 9, { status: "lost", reason: "node_rebooted" }));
+      expect(await take(report(id, 3, { totalBytes: 7 }))).toMatchObject({ changed: [] });
+      expect(await take(ending(id, 4))).toMatchObject({ changed: [id] });
+      expect(await processOf(store(), id)).toMatchObject({ status: "exited", reason: null, revision: 4 });
+      expect(await take(ending(id, 4))).toMatchObject({ changed: [] });
+    });
+
     it("brings pid, folder and start also to a row that is stopping already, and keeps the first start time", async () => {
       const { id } = await inStatus(store(), "starting");
       await take(report(id, 1, { status: "stopping", pid: null, cwd: null, startedAt: null }));

@@ -76,7 +76,7 @@ describe("an enrolment", () => {
       409,
       "conflict",
       "a node n1 exists",
-      "the name n1 was refused: a node n1 exists (choose another with --name)",
+      "the name n1 was refused: a node n1 exists (or choose another name with --name)",
     ],
     [400, "invalid_request", "labels: too many", "the control plane refused this node: labels: too many"],
   ])("refused with %i ends the start and says why", async (status, code, detail, line) => {

@@ -5,7 +5,7 @@ import type { Sql } from "./client.ts";
 import { againOnDeadlock } from "./deadlock.ts";
 import { allowedSteps, unfinished } from "./process-rows.ts";
 
-type Rules = Pick<Processes, "conclude" | "expireQueued" | "unconfirmed" | "confirm">;
+type Rules = Pick<Processes, "conclude" | "dropSurvivors" | "expireQueued" | "unconfirmed" | "confirm">;
 type Removal = Pick<Processes, "delete" | "prune">;
 
 export const endings = (sql: Sql): Rules => ({
@@ -21,6 +21,12 @@ export const endings = (sql: Sql): Rules => ({
       returning id`,
     );
     return rows.map(({ id }) => id);
+  },
+
+  async dropSurvivors(ids) {
+    await sql`
+      update processes set survivors = '[]'::jsonb, stop = null
+      where id = any(${ids}) and concluded_at is not null and survivors <> '[]'::jsonb`;
   },
 
   async expireQueued(now, confirmBefore) {

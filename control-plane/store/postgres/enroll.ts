@@ -21,7 +21,7 @@ export async function enroll(sql: Sql, input: EnrollInput): Promise<EnrollOutcom
   const refusal = refusalOf(token, input);
   if (refusal) return { outcome: refusal };
   const placed = (await createNode(sql, token, input)) ?? (await replaceNode(sql, token, input));
-  if (!placed) return { outcome: "name_taken" };
+  if (!placed) return { outcome: token.replace ? "name_online" : "name_taken" };
   await sql`update join_tokens set uses = uses + 1 where id = ${token.id}`;
   const node = await findNode(sql, placed.id);
   if (!node) throw new Error(`The node ${placed.id} vanished while it was enrolled.`);

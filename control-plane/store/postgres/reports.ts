@@ -1,6 +1,7 @@
 // A batch of reports is one statement, however many nodes sent them. The rule of each row stands in SQL, so two
 // batches at once can not undo each other: a report counts only with a higher revision than the row's, and
-// its state only where `mayAdvance` allows the step.
+// its state only where `mayAdvance` allows the step. The true ending of what was lost counts whatever its revision: it may
+// come from the folder that another agent's was copied from, and each counts for itself.
 
 import { isFinal } from "#shared/process-state.ts";
 import { toBase64 } from "#shared/base64.ts";
@@ -85,7 +86,8 @@ function takeAll(sql: Sql, ids: string[], text: string): Promise<Taken[]> {
         sealed = case when ${ended} then null else p.sealed end,
         stop = case when ${ended} and r.survivors = '[]'::jsonb then null else p.stop end
       from report r, rule
-      where p.id = any(${ids}) and p.id = r.id and ${ofNode} and r.revision > p.revision
+      where p.id = any(${ids}) and p.id = r.id and ${ofNode}
+        and (r.revision > p.revision or (p.status = 'lost' and ${advances}))
       returning p.id
     ), kept as (
       insert into outputs (process_id, stream, head, tail, total_bytes)

@@ -254,6 +254,11 @@ describe("two control planes on one database", () => {
     await old.next("probe");
     old.say({ type: "ping" });
     expect(await copy.closed).toMatchObject({ code: 4409 });
+    const asking = rigs.b.agent(id);
+    asking.hello({ asks: true });
+    await old.next("probe");
+    old.say({ type: "ping" });
+    expect(await asking.closed).toMatchObject({ code: 4409 });
 
     const heir = rigs.b.agent(id);
     heir.instanceId = "three";

@@ -43,6 +43,28 @@ describe("two sockets of one node", () => {
     expect(young.all("welcome")).toMatchObject([{ epoch: 2 }]);
   });
 
+  it("of which the new one only asks whether it may have the node: it is told no as long as the old one answers", async () => {
+    const node = await rig.node();
+    const old = await rig.online(node.id);
+    const copy = rig.agent(node.id);
+    copy.hello({ asks: true });
+    await old.next("probe");
+    old.say({ type: "ping" });
+    expect(await copy.closed).toMatchObject({ code: closeCodes.duplicateAgent });
+  });
+
+  it("of which the new one only asks: yes is an answer, and takes nothing from anybody", async () => {
+    const node = await rig.node();
+    const row = await rig.start(node.id);
+    const copy = rig.agent(node.id);
+    copy.hello({ asks: true, machineId: "elsewhere" });
+    expect(await copy.next("welcome")).toMatchObject({ nodeId: node.id });
+    expect(copy.told.map((frame) => frame.type)).toEqual(["welcome"]);
+    expect(await rig.hub.online(node.id)).toBe(false);
+    expect(await rig.store.nodes.find(node.id)).toMatchObject({ epoch: 0, machineId: null });
+    expect(await rig.store.processes.get(row.id)).toMatchObject({ status: "starting" });
+  });
+
   it("that say hello at the same time: one holds the node and the other is closed", async () => {
     const node = await rig.node();
     const [one, two] = [rig.agent(node.id), rig.agent(node.id)];

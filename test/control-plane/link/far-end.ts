@@ -14,6 +14,8 @@ export class FarEnd {
   readonly closed: Promise<Closed>;
   instanceId: string = randomUUID();
   bufferedAmount = 0;
+  /** Ended processes whose records it still has. */
+  readonly remembers = new Set<string>();
   readonly #events: SocketEvents;
   readonly #close: (closed: Closed) => void;
   #read = 0;
@@ -69,6 +71,10 @@ export class FarEnd {
     this.#events.onClose();
   }
 
+  #recall({ rid, ids }: FrameOf<"recall">): void {
+    this.say({ type: "reply", rid, value: { known: ids.filter((id) => this.remembers.has(id)) } });
+  }
+
   #socket(): AgentSocket {
     const over = (closed: Closed): void => {
       this.#close(closed);
@@ -77,8 +83,10 @@ export class FarEnd {
     const buffered = (): number => this.bufferedAmount;
     return {
       send: (text) => {
-        this.told.push(downFrame.parse(JSON.parse(text)));
+        const frame = downFrame.parse(JSON.parse(text));
+        this.told.push(frame);
         this.#wake();
+        if (frame.type === "recall") queueMicrotask(() => this.#recall(frame));
       },
       close: (code, reason) => over({ code, reason }),
       terminate: () => over("terminated"),

@@ -79,6 +79,74 @@ describe("after a hello", () => {
     expect(await rig.until(row.id, statusIs("exited"))).toMatchObject({ exitCode: 0 });
   });
 
+  it("an ending that the agent still has is asked for before anything is lost: the database may have been set back", async () => {
+    const node = await rig.node();
+    const [ended, gone] = (await manyRanBefore(node.id, 2)) as [ProcessRow, ProcessRow];
+    const agent = await rig.online(node.id, { remembers: [ended.id] });
+    expect((await agent.next("recall")).ids.toSorted()).toEqual([ended.id, gone.id].toSorted());
+    await rig.until(gone.id, statusIs("lost"));
+    expect(await rig.store.processes.get(ended.id)).toMatchObject({ status: "running" });
+    agent.say({ type: "reports", reports: [exited(ended.id)] });
+    expect(await rig.until(ended.id, statusIs("exited"))).toMatchObject({ exitCode: 0 });
+  });
+
+  it("survivors of which the agent knows nothing more are no longer listed", async () => {
+    const node = await rig.node();
+    const row = await ranBefore(node.id);
+    const before = await rig.online(node.id, { inventory: [running(row)] });
+    before.say({ type: "reports", reports: [{ ...exited(row.id), survivors: [{ pid: 9, command: "d" }] }] });
+    await rig.until(row.id, (now) => now.survivors.length > 0);
+    before.cut();
+    await rig.online(node.id);
+    expect(await rig.until(row.id, (now) => now.survivors.length === 0)).toMatchObject({
+      status: "exited",
+      exitCode: 0,
+    });
+  });
+
+  it("a start that another machine had may run there: it is not sent again, and its true ending counts", async () => {
+    const node = await rig.node();
+    const former = await rig.online(node.id, { machineId: "former" });
+    const row = await rig.start(node.id);
+    const there = await rig.start(node.id);
+    former.cut();
+    const clone = await rig.online(node.id, {
+      machineId: "clone",
+      inventory: [{ id: there.id, status: "starting", revision: 1 }],
+    });
+    expect(await rig.until(row.id, statusIs("lost"))).toMatchObject({ reason: "unconfirmed" });
+    await settled(clone);
+    expect([...clone.all("start"), ...clone.all("stop")]).toEqual([]);
+    expect(await rig.store.processes.get(there.id)).toMatchObject({ status: "starting" });
+    clone.cut();
+    const back = await rig.online(node.id, { machineId: "former" });
+    back.say({ type: "reports", reports: [exited(row.id)] });
+    expect(await rig.until(row.id, statusIs("exited"))).toMatchObject({ reason: null, exitCode: 0 });
+  });
+
+  it("a start that was fenced and did arrive is stopped, and its ending replaces the fence", async () => {
+    const node = await rig.node();
+    const row = await rig.start(node.id);
+    const fence = { status: "lost" as const, reason: "unconfirmed" as const, onlyUnreported: true };
+    const onlyStatuses = ["starting" as const];
+    await rig.store.processes.conclude([row.id], { ...fence, now: new Date(), onlyStatuses });
+    const agent = await rig.online(node.id, { inventory: [running(row)] });
+    expect(await agent.next("stop")).toMatchObject({ id: row.id });
+    agent.report({ id: row.id, revision: 2, status: "killed", reason: "stopped", exitedAgeMs: 1 });
+    expect(await rig.until(row.id, statusIs("killed"))).toMatchObject({ reason: "stopped" });
+  });
+
+  it("a process that was given up and runs all the same runs on", async () => {
+    const node = await rig.node();
+    const row = await ranBefore(node.id);
+    const wiped = await rig.online(node.id);
+    await rig.until(row.id, statusIs("lost"));
+    wiped.cut();
+    const agent = await rig.online(node.id, { inventory: [running(row)] });
+    await settled(agent);
+    expect(agent.all("stop")).toEqual([]);
+  });
+
   it("a stop that was asked for meanwhile is asked for again", async () => {
     const node = await rig.node();
     const row = await ranBefore(node.id);

@@ -96,8 +96,7 @@ async function rigOn({ url, times, wrap, key }: RigOptions) {
     ...{ store, link, hub: link.hub, needs, lines, clock, cluster, served },
     node: () => enrolledNode(store),
     agent: (nodeId: string) => new FarEnd(link, nodeId),
-    online: (nodeId: string, change: Parameters<FarEnd["hello"]>[0] = {}) =>
-      onlineAgent(link, nodeId, change),
+    online: (nodeId: string, change: OnlineChange = {}) => onlineAgent(link, nodeId, change),
     start: (nodeId: string, change: Partial<NewProcess> = {}) => storedStart(store, nodeId, change),
     until: (id: string, holds: (row: ProcessRow) => boolean) => rowUntil(needs, id, holds),
     async close() {
@@ -108,14 +107,17 @@ async function rigOn({ url, times, wrap, key }: RigOptions) {
   };
 }
 
+type OnlineChange = NonNullable<Parameters<FarEnd["hello"]>[0]> & { remembers?: string[] };
+
 /** An agent that said hello, was welcomed and whose node takes starts. */
 async function onlineAgent(
   link: Link,
   nodeId: string,
-  change: Parameters<FarEnd["hello"]>[0],
+  { remembers = [], ...change }: OnlineChange,
 ): Promise<FarEnd> {
   const agent = new FarEnd(link, nodeId);
-  if (change?.instanceId !== undefined) agent.instanceId = change.instanceId;
+  if (change.instanceId !== undefined) agent.instanceId = change.instanceId;
+  for (const id of remembers) agent.remembers.add(id);
   agent.hello(change);
   await agent.next("welcome");
   return agent;

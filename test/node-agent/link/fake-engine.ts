@@ -70,6 +70,7 @@ export class FakeEngine implements Engine {
   grep = (request: object, signal: AbortSignal) => this.#ask("grep", [request], signal);
   wait = (request: object, signal: AbortSignal) => this.#ask("wait", [request], signal);
   ports = (...args: unknown[]) => this.#ask("ports", args);
+  recall = (...args: unknown[]) => this.#ask("recall", args);
   follow(id: string, _stream: string, from: number, send: Send) {
     if (!this.followable.has(id)) return undefined;
     const follower = { send, resumed: 0, closed: false, from };
