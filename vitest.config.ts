@@ -14,6 +14,8 @@ const group = (name: string, order: number, exclude: string[] = []): TestProject
     exclude,
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // A condition is waited for, however slow the machine; it is no measurement.
+    expect: { poll: { timeout: 20_000 } },
     pool: "forks",
     maxWorkers: 2,
     sequence: { groupOrder: order },
