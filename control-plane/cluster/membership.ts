@@ -45,11 +45,13 @@ export class Membership {
   #beatenAt: number | undefined;
   #beating: Promise<void> = Promise.resolve();
   #looking: Promise<void> = Promise.resolve();
+  #joined = false;
 
   constructor(needs: MembershipNeeds) {
     this.#needs = needs;
+    // Before it has joined it is not among them, and there is nothing to say.
     this.#unsubscribe = needs.bus.subscribe("instances", () => {
-      this.#looking = this.#looking.then(() => this.beat());
+      if (this.#joined) this.#looking = this.#looking.then(() => this.beat());
     });
   }
 
@@ -70,6 +72,7 @@ export class Membership {
     await this.#beat();
     if (!(await this.#needs.key.holds()) && this.hasPeers) throw new OtherKeyError();
     await notices.send(self.id, ["instances"]);
+    this.#joined = true;
     this.#beating = this.#keepBeating();
   }
 
