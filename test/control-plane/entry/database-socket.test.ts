@@ -1,4 +1,4 @@
-import type { Socket } from "node:net";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { setImmediate as check } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { databaseSocket } from "../../../control-plane/entry/database-socket.ts";
@@ -71,6 +71,23 @@ describe("a connection of the database that breaks", () => {
       expect(after.map(({ asked, said }) => [[asked], said])).toEqual(
         after.map(({ asked }) => [[asked], [asked]]),
       );
+    },
+  );
+
+  it.each(["in order", "with a reset"])(
+    "by a server that ends it %s before it is ready fails the question",
+    async (how) => {
+      const server = createServer((line) => void (how === "in order" ? line.end() : line.resetAndDestroy()));
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+      const { port } = server.address() as AddressInfo;
+      const away = openClient({
+        url: `postgres://a:b@127.0.0.1:${port}/c`,
+        poolSize: 1,
+        socket: databaseSocket,
+      });
+      await expect(away`select 1`).rejects.toMatchObject({ code: expect.any(String) as string });
+      await away.end({ timeout: 0 });
+      server.close();
     },
   );
 
