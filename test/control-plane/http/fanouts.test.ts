@@ -143,6 +143,31 @@ describe("a fan-out", () => {
     expect((await service.get("/v1/fanouts?limit=200")).body["data"]).toEqual(before);
   });
 
+  it.each([
+    ["parallel", "150%"],
+    ["parallel", 0],
+    ["parallel", 10_001],
+    ["parallel", null],
+    ["maxFailures", 0],
+    ["maxFailures", "0%"],
+  ])("says of a wrong share (%s: %j) in one sentence what is right", async (path, value) => {
+    const message = "must be a number of nodes from 1 to 10000, or a share from 1% to 100%";
+    expect((await create({ [path]: value })).body["issues"]).toEqual([{ path, message }]);
+  });
+
+  it("is refused when a bare word of its selector is the name of a node and no label of any", async () => {
+    const [one, other] = await nodes(2);
+    const name = one?.name ?? "";
+    const message = `"${name}" is the name of a node, not a label: write name=${name} (or name!=${name})`;
+    for (const selector of [`!${name}`, name, `name=*,! ${name}`])
+      expect(await create({ selector })).toMatchObject({
+        status: 400,
+        body: { code: "invalid_request", issues: [{ path: "selector", message }] },
+      });
+    await service.send("PATCH", `/v1/nodes/${other?.id}`, { labels: { [name]: "" } });
+    expect((await create({ selector: name })).status).toBe(201);
+  });
+
   it("is made once for an Idempotency-Key", async () => {
     const all = await nodes(2);
     allEndWith(all, "");
