@@ -39,7 +39,6 @@ export const withProcess = (command: Command): Command =>
     .option("--nice <n>", "its priority, -20 to 19", Number)
     .option("--log-limit <size>", "how much of its output is kept, the middle goes first", bytes)
     .option("--output-limit <size>", "end it when it has written more than this", bytes)
-    .option("--lease <id>", "the lease of the node (`drover nodes lease`), while it is leased")
     .option("--queue", "wait for the node if it is offline, instead of failing")
     .option("--no-keep-descendants", "sweep what it leaves behind when it ends");
 
@@ -50,7 +49,9 @@ export const withLaunch = (command: Command): Command =>
       .argument("[words...]", "the program and its arguments, after --")
       .passThroughOptions()
       .option("-n, --node <node>", "where to run it (may be left out while there is one node only)"),
-  ).option("--key <key>", "start it once only: the same key finds the same process again");
+  )
+    .option("--lease <id>", "the lease of the node (`drover nodes lease`), while it is leased")
+    .option("--key <key>", "start it once only: the same key finds the same process again");
 
 /** The body of a start, without the node and stdin. */
 export const launchBody = (words: string[], options: LaunchOptions): Record<string, unknown> => ({

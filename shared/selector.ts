@@ -43,6 +43,10 @@ export function parseSelector(text: string): ParsedSelector {
 export const matchesSelector = (selector: Selector, node: Selectable): boolean =>
   selector.every((term) => holds(term, node));
 
+/** The keys of terms that are a bare word (`gpu`, `!spot`): where somebody may have meant a name. */
+export const bareKeys = (selector: Selector): string[] =>
+  selector.flatMap((term) => (term.kind === "exists" ? [term.key] : []));
+
 function splitTerms(text: string): string[] {
   const terms = [""];
   let depth = 0;

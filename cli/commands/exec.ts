@@ -6,7 +6,7 @@ import { ask, connect, withConnection } from "../connection.ts";
 import { attend, passOn } from "../exec/attend.ts";
 import { hasInput, passInput } from "../exec/input.ts";
 import { runFanout } from "../fanout/attend.ts";
-import { fanoutBody } from "../fanout/options.ts";
+import { fanoutBody, refuseLease } from "../fanout/options.ts";
 import { exitCodeOfFailure } from "../exit-code.ts";
 import { dieBy, listenForInterrupts } from "../interrupts.ts";
 import { launchBody, withLaunch, type LaunchOptions } from "../launch-options.ts";
@@ -65,6 +65,7 @@ async function onMany(command: Command, selector: string, options: ExecOptions):
   const other = options.node !== undefined ? "-n" : options.key !== undefined ? "--key" : undefined;
   if (other !== undefined) throw new UsageError(`-l and ${other} do not go together`);
   if (options.interactive) throw new UsageError("-l passes no input on");
+  refuseLease(options);
   const body = fanoutBody(selector, command.args, options);
   return runFanout(await connect(command), body, { detach: false, json: false });
 }

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { connect, withConnection } from "../connection.ts";
 import { runFanout } from "../fanout/attend.ts";
 import { managing } from "../fanout/manage.ts";
-import { fanoutBody, withOrder, type FanoutOptions } from "../fanout/options.ts";
+import { fanoutBody, refuseLease, withOrder, type FanoutOptions } from "../fanout/options.ts";
 import { withProcess } from "../launch-options.ts";
 import { wantsJson, withShape } from "../print.ts";
 import { UsageError, type Verb } from "../verb.ts";
@@ -19,6 +19,10 @@ Examples:
   drover fanout cancel ID           start nothing more, stop what runs
   drover fanout retry ID            again, on every node where it did not succeed
 
+The selector: env=prod, env!=prod, zone in (a,b), zone notin (a,b), name=web-1, name!=web-1, a name glob such as 'web-*',
+'*' for all; a bare gpu or !gpu is a label that is there or not, never a name; a comma is "and".
+
+One that pauses itself (max failures, canary) keeps the command waiting until it is resumed or canceled; --detach does not wait.
 Ctrl-C cancels it, a second one leaves it running.
 
 Exit code: 0 when every node succeeded, else 1; 125 Drover could not; 2 wrong call.`;
@@ -34,6 +38,7 @@ export const verb: Verb = {
 
 async function run(command: Command): Promise<number> {
   const options = command.opts<FanoutOptions>();
+  refuseLease(options);
   const manage = options.command === undefined ? managing(command.args) : undefined;
   if (manage !== undefined) return manage(await connect(command), command);
   const [selector, ...words] = command.args;

@@ -11,7 +11,10 @@ Examples:
   drover nodes -l env=prod
   drover nodes drain web-1 --reason "new disk" --deadline 10m --wait
   drover nodes label web-1 env=prod spot-
-  lease=$(drover nodes lease web-1 --reason "new kernel" --ttl 30m) && drover exec -n web-1 --lease "$lease" -- ./upgrade`;
+  lease=$(drover nodes lease web-1 --reason "new kernel" --ttl 30m) && drover exec -n web-1 --lease "$lease" -- ./upgrade
+
+The selector: env=prod, env!=prod, zone in (a,b), zone notin (a,b), name=web-1, name!=web-1, a name glob such as 'web-*',
+'*' for all; a bare gpu or !gpu is a label that is there or not, never a name; a comma is "and".`;
 
 export const verb: Verb = {
   define: (command) =>

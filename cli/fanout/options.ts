@@ -1,6 +1,7 @@
-import { InvalidArgumentError, type Command } from "commander";
+import { InvalidArgumentError, Option, type Command } from "commander";
 import { processBody, type LaunchOptions } from "../launch-options.ts";
 import { count, duration, limit } from "../options.ts";
+import { UsageError } from "../verb.ts";
 
 export type FanoutOptions = LaunchOptions & {
   parallel?: number | string;
@@ -26,7 +27,15 @@ export const withOrder = (command: Command): Command =>
     .option("--stagger <duration>", "how long to wait between two starts", duration)
     .option("--max-failures <n|n%>", "pause when it went wrong on so many", share)
     .option("--expires <duration>", "skip nodes that still wait after this time", limit)
-    .option("-d, --detach", "print the id and leave it running");
+    .option("-d, --detach", "print the id and leave it running")
+    // Known only to be refused with a reason, by refuseLease.
+    .addOption(new Option("--lease <id>").hideHelp());
+
+/** A lease is of one node: a fan-out that took one would still be refused by all others. */
+export function refuseLease({ lease }: LaunchOptions): void {
+  if (lease !== undefined)
+    throw new UsageError("--lease: a lease belongs to one node, not to many: use exec -n NODE --lease ID");
+}
 
 /** The body of `POST /v1/fanouts`. */
 export const fanoutBody = (

@@ -3,10 +3,11 @@ import type { ProcessTemplate, StartProcessBody } from "#shared/api/process.ts";
 import { invalid } from "#shared/errors.ts";
 import { matchesSelector } from "#shared/selector.ts";
 import type { Needs } from "../needs.ts";
-import type { FanoutPlan, FanoutRow } from "../store/store.ts";
+import type { FanoutPlan, FanoutRow, NodeRow } from "../store/store.ts";
 import { getFanout, tellOfFanout } from "./get-fanout.ts";
 import { plainEnv } from "./launch.ts";
 import { selectorOf } from "./list-nodes.ts";
+import { namesAsLabels } from "./names-as-labels.ts";
 import { sealSecrets } from "./sealed-secrets.ts";
 import { requireAllowed } from "./start-process.ts";
 
@@ -64,16 +65,27 @@ const byName = new Intl.Collator("en", { numeric: true });
 
 const targets = async (needs: Needs, text: string): Promise<{ id: string; name: string }[]> => {
   const selector = selectorOf(text);
+  const mistaken = namesAsLabels(selector);
   const found: { id: string; name: string }[] = [];
-  for (let after: string | undefined; ;) {
-    const page = await needs.store.nodes.list({ limit: pageSize, after });
-    for (const node of page)
-      if (matchesSelector(selector, node)) found.push({ id: node.id, name: node.name });
-    if (page.length < pageSize) break;
-    after = page.at(-1)?.id;
+  for await (const node of allNodes(needs)) {
+    mistaken.see(node);
+    if (matchesSelector(selector, node)) found.push({ id: node.id, name: node.name });
   }
-  if (found.length === 0) throw invalid([{ path: "selector", message: "matches no node" }]);
-  if (found.length > maxFanoutNodes)
-    throw invalid([{ path: "selector", message: `matches more than ${maxFanoutNodes} nodes; split it` }]);
+  const problem = mistaken.problem() ?? numberProblem(found.length);
+  if (problem !== undefined) throw invalid([{ path: "selector", message: problem }]);
   return found.toSorted((one, other) => byName.compare(one.name, other.name));
 };
+
+const numberProblem = (found: number): string | undefined => {
+  if (found === 0) return "matches no node";
+  return found > maxFanoutNodes ? `matches more than ${maxFanoutNodes} nodes; split it` : undefined;
+};
+
+async function* allNodes({ store }: Needs): AsyncGenerator<NodeRow, void> {
+  for (let after: string | undefined; ;) {
+    const page = await store.nodes.list({ limit: pageSize, after });
+    yield* page;
+    if (page.length < pageSize) return;
+    after = page.at(-1)?.id;
+  }
+}

@@ -2,6 +2,7 @@ import type { DrainBody } from "#shared/api/node.ts";
 import type { Needs } from "../needs.ts";
 import type { NodeRow } from "../store/store.ts";
 import { findNode, noSuchNode } from "./find-node.ts";
+import { recordEvent } from "./record-event.ts";
 import { stopDrained } from "./stop-drained.ts";
 
 /** Nothing new starts on the node, what runs may end, and at the deadline what still lives is stopped. A second drain replaces the first. */
@@ -31,5 +32,7 @@ const setDrain = async (
   const node = await needs.store.nodes.setDrain(id, drain);
   if (node === undefined) throw noSuchNode();
   needs.bus.publish(`node:${id}`);
+  const data = { name: node.name, changed: ["draining"] };
+  await recordEvent(needs, { type: "node.changed", nodeId: id, data });
   return node;
 };

@@ -5,6 +5,7 @@ import type { Needs } from "../needs.ts";
 import type { NodeRow } from "../store/store.ts";
 import { findNode, noSuchNode } from "./find-node.ts";
 import { heldError } from "./node-held.ts";
+import { recordEvent } from "./record-event.ts";
 
 export type Lease = { id: string; expiresAt: Date; renewed: boolean };
 
@@ -21,7 +22,7 @@ export const leaseNode = async (
   const taken = await needs.store.nodes.lease(id, { leaseId, heldId, reason, expiresAt, now });
   if (taken === undefined) throw noSuchNode();
   if (taken.outcome === "taken") throw leasedToOther(taken.node, now);
-  needs.bus.publish(`node:${id}`);
+  await tellOfLease(needs, taken.node);
   needs.log.info("node.leased", { nodeId: id, reason, expiresAt, outcome: taken.outcome });
   const renewed = taken.outcome === "renewed";
   return { id: renewed && heldId !== undefined ? heldId : leaseId, expiresAt, renewed };
@@ -50,8 +51,13 @@ export const releaseNode = async (
   const released = await needs.store.nodes.release(id, { heldId, now });
   if (released === undefined) throw noSuchNode();
   if (released.outcome === "other") throw leasedToOther(released.node, now);
-  needs.bus.publish(`node:${id}`);
+  await tellOfLease(needs, released.node);
   needs.log.info("node.released", { nodeId: id, broken: heldId === undefined });
+};
+
+const tellOfLease = async (needs: Needs, { id, name }: NodeRow): Promise<void> => {
+  needs.bus.publish(`node:${id}`);
+  await recordEvent(needs, { type: "node.changed", nodeId: id, data: { name, changed: ["lease"] } });
 };
 
 // It may have ended between the statement that found it and the look at it: then there is no more to tell.

@@ -4,6 +4,7 @@ import type { Needs } from "../needs.ts";
 import type { NodeRow } from "../store/store.ts";
 import { askNode } from "./ask-node.ts";
 import { findNode } from "./find-node.ts";
+import { recordEvent } from "./record-event.ts";
 
 /**
  * Replaces the key of a live node; its socket stays. The agent has both keys on disk before it answers, and the new one is
@@ -21,6 +22,10 @@ export const rotateKey = async (needs: Needs, idOrName: string): Promise<NodeRow
   const node = await findNode(needs, id);
   if (node.keyHash !== to)
     throw new DroverError("unavailable", "the node connected anew meanwhile and keeps its key: try again");
-  if (rotated) needs.log.info("node.key_rotated", { nodeId: id });
+  if (rotated) {
+    needs.log.info("node.key_rotated", { nodeId: id });
+    const data = { name: node.name, changed: ["key"] };
+    await recordEvent(needs, { type: "node.changed", nodeId: id, data });
+  }
   return node;
 };

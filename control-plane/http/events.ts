@@ -15,12 +15,13 @@ const query = z.strictObject({
     .describe("The id of an event to go on behind; what happens from now on when left out."),
 });
 
-/** `GET /v1/events`: everything that happens, as a stream that can be resumed. */
+/** `GET /v1/events`: nodes as they come, go and change, as a stream that can be resumed. */
 export const eventsRoute: Route = route({
   method: "get",
   path: "/v1/events",
   operationId: "followEvents",
-  summary: "Follow everything: server-sent events node.online, node.offline, … (and ping every 15 s)",
+  summary:
+    "Follow nodes as they come, go and change: server-sent events node.online, node.offline, … (and ping every 15 s)",
   tag: "service",
   query,
   answers: {

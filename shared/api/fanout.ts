@@ -6,16 +6,16 @@ import { processTemplate, truncated } from "./process.ts";
 /** The most nodes of one fan-out. */
 export const maxFanoutNodes = 10_000;
 
-const percent = z
-  .string()
-  .regex(/^(100|[1-9]?\d)(\.\d{1,3})?%$/, "must be a number of nodes or a share such as 25%")
-  .refine(
-    (text) => Number.parseFloat(text) > 0 && Number.parseFloat(text) <= 100,
-    "must be above 0% and at most 100%",
-  )
-  .transform((text): Share => text as Share);
 const nodeCount = z.int().min(1).max(maxFanoutNodes);
-const share = z.union([nodeCount, percent]);
+
+const shareProblem = `must be a number of nodes from 1 to ${maxFanoutNodes}, or a share from 1% to 100%`;
+const percent = z
+  .string(shareProblem)
+  .regex(/^(100(\.0{1,3})?|[1-9]?\d(\.\d{1,3})?)%$/, shareProblem)
+  .refine((text) => Number.parseFloat(text) > 0, shareProblem)
+  .transform((text): Share => text as Share);
+// One sentence whatever is wrong, since both kinds are tried: equal messages are told once.
+const share = z.union([z.int(shareProblem).min(1, shareProblem).max(maxFanoutNodes, shareProblem), percent]);
 
 /** The body of `POST /v1/fanouts`. */
 export const fanoutBody = z.strictObject({

@@ -62,7 +62,7 @@ export const drainBody = z.strictObject({
 export type DrainBody = z.infer<typeof drainBody>;
 
 const maxLeaseMs = 30 * 24 * 3_600_000;
-export const leaseBody = z.strictObject({ reason, ttlMs: z.int().min(1).max(maxLeaseMs) });
+export const leaseBody = z.strictObject({ reason, ttlMs: z.int().min(1).max(maxLeaseMs, "at most 30 days") });
 export type LeaseBody = z.infer<typeof leaseBody>;
 export const leaseView = z.object({ leaseId: z.string(), expiresAt: timestamp });
 export type LeaseView = z.infer<typeof leaseView>;
@@ -71,7 +71,7 @@ export const leaseHeader = "Drover-Lease";
 
 export const listNodesQuery = {
   selector: z.string().max(4096).optional(),
-  status: z.enum(nodeStatuses).optional(),
+  status: z.enum(nodeStatuses, `must be one of ${nodeStatuses.join(", ")}`).optional(),
 };
 
 export const joinTokenBody = z.strictObject({

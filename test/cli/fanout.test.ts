@@ -3,6 +3,7 @@ import type { FanoutNodeView, FanoutView } from "#shared/api/fanout.ts";
 import { managing } from "../../cli/fanout/manage.ts";
 import { NodeLines } from "../../cli/fanout/node-lines.ts";
 import { summaryOf } from "../../cli/fanout/summary.ts";
+import { runCli } from "./run-cli.ts";
 
 describe("the lines of many nodes", () => {
   const taken = (lines: NodeLines, node: string, text: string) =>
@@ -78,4 +79,17 @@ describe("the words of drover fanout", () => {
   ])("%j are about fan-outs that are there: %s", (words, is) =>
     expect(managing(words) !== undefined).toBe(is),
   );
+});
+
+it.each([
+  ["fanout", "env=prod", "--lease", "lease_1", "--", "true"],
+  ["fanout", "retry", "fan_1", "--lease", "lease_1"],
+  ["exec", "-l", "env=prod", "--lease", "lease_1", "--", "true"],
+])("a lease is of one node, so many take none: drover %s %s %s", async (...words) => {
+  const env = { DROVER_URL: "http://127.0.0.1:1", DROVER_TOKEN: "t" };
+  const { code, stderr } = await runCli(words, { env, stdin: "ignore" });
+  expect({ code, stderr }).toEqual({
+    code: 2,
+    stderr: expect.stringContaining("a lease belongs to one node, not to many: use exec -n NODE --lease ID"),
+  });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { matchesSelector, parseSelector, type Selectable } from "#shared/selector.ts";
+import { bareKeys, matchesSelector, parseSelector, type Selectable } from "#shared/selector.ts";
 
 const node: Selectable = { name: "web-1", labels: { env: "prod", zone: "a", gpu: "" } };
 
@@ -82,4 +82,15 @@ describe("a selector", () => {
   test("of many stars takes no long time on a long name", () => {
     expect(matches(`${"*a".repeat(1000)}b`, { name: "a".repeat(4000), labels: {} })).toBe(false);
   });
+});
+
+test.each([
+  ["gpu", ["gpu"]],
+  ["!web-1", ["web-1"]],
+  ["env=prod,! spot,gpu,web-*", ["spot", "gpu"]],
+  ["*", []],
+  ["name=web-1,zone in (a,b),env!=dev,gpu=", []],
+])("the bare words of %j are %j", (text, keys) => {
+  const parsed = parseSelector(text);
+  expect(parsed.ok && bareKeys(parsed.selector)).toEqual(keys);
 });

@@ -122,11 +122,9 @@ describe("a fan-out", () => {
       [{ process: { command: "x", node: "n" } }, 400, "invalid_request", "process.node"],
       [{ process: { command: "x", key: "k" } }, 400, "invalid_request", "process.key"],
       [{ process: { command: "x", cwd: "relative" } }, 400, "invalid_request", "process.cwd"],
-      [{ parallel: 0 }, 400, "invalid_request", "parallel"],
       [{ parallel: "0%" }, 400, "invalid_request", "parallel"],
       [{ parallel: "101%" }, 400, "invalid_request", "parallel"],
       [{ parallel: "many" }, 400, "invalid_request", "parallel"],
-      [{ maxFailures: 0 }, 400, "invalid_request", "maxFailures"],
       [{ canary: 0 }, 400, "invalid_request", "canary"],
       [{ canary: "10%" }, 400, "invalid_request", "canary"],
       [{ staggerMs: -1 }, 400, "invalid_request", "staggerMs"],
@@ -141,6 +139,31 @@ describe("a fan-out", () => {
       if (path !== undefined) expect(answer.body["issues"]).toMatchObject([{ path }]);
     }
     expect((await service.get("/v1/fanouts?limit=200")).body["data"]).toEqual(before);
+  });
+
+  it.each([
+    ["parallel", "150%"],
+    ["parallel", 0],
+    ["parallel", 10_001],
+    ["parallel", null],
+    ["maxFailures", 0],
+    ["maxFailures", "0%"],
+  ])("says of a wrong share (%s: %j) in one sentence what is right", async (path, value) => {
+    const message = "must be a number of nodes from 1 to 10000, or a share from 1% to 100%";
+    expect((await create({ [path]: value })).body["issues"]).toEqual([{ path, message }]);
+  });
+
+  it("is refused when a bare word of its selector is the name of a node and no label of any", async () => {
+    const [one, other] = await nodes(2);
+    const name = one?.name ?? "";
+    const message = `"${name}" is the name of a node, not a label: write name=${name} (or name!=${name})`;
+    for (const selector of [`!${name}`, name, `name=*,! ${name}`])
+      expect(await create({ selector })).toMatchObject({
+        status: 400,
+        body: { code: "invalid_request", issues: [{ path: "selector", message }] },
+      });
+    await service.send("PATCH", `/v1/nodes/${other?.id}`, { labels: { [name]: "" } });
+    expect((await create({ selector: name })).status).toBe(201);
   });
 
   it("is made once for an Idempotency-Key", async () => {

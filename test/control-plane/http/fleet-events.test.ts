@@ -81,6 +81,25 @@ describe("GET /v1/events", () => {
     await stream.leave();
   });
 
+  it.each([
+    ["POST", "drain", { reason: "r" }, "draining"],
+    ["POST", "resume", {}, "draining"],
+    ["POST", "lease", { reason: "r", ttlMs: 60_000 }, "lease"],
+    ["DELETE", "lease", undefined, "lease"],
+    ["POST", "rotate-key", {}, "key"],
+  ])("tells of %s …/%s as a change of the node", async (method, verb, body, changed) => {
+    const { id, played } = await service.node();
+    played.onRequest = () => ({ keyHash: createHash("sha256").update(id).digest("hex") });
+    const stream = await listen();
+    await stream.next();
+    expect((await service.send(method, `/v1/nodes/${id}/${verb}`, body)).status).toBeLessThan(300);
+    expect(await stream.nextOf(id)).toMatchObject({
+      event: "node.changed",
+      data: { data: { name: expect.any(String), changed: [changed] } },
+    });
+    await stream.leave();
+  });
+
   it("goes on behind the last id, also behind that of `begin`, losing and repeating nothing", async () => {
     const first = await listen();
     const begin = await first.next();

@@ -323,6 +323,11 @@ describe("a new key for a node", () => {
   });
 });
 
+it("a lease beyond its bound is refused in plain words", async () => {
+  const { body } = await post("lease", { reason: "r", ttlMs: 30 * 24 * 60 * minute + 1 });
+  expect(body["issues"]).toEqual([{ path: "ttlMs", message: "at most 30 days" }]);
+});
+
 it.each(["drain", "resume", "lease", "rotate-key"])(
   "POST …/%s of a node nobody knows is 404",
   async (verb) => {

@@ -98,6 +98,9 @@ describe("nodes and how they join", () => {
       namesOf((await service.get(`/v1/nodes?selector=${encodeURIComponent("list-*,!env")}`)).body),
     ).toHaveLength(3);
     expect(namesOf((await service.get("/v1/nodes?selector=set=list&status=online")).body)).toEqual([]);
+    expect((await service.get("/v1/nodes?status=foo")).body["issues"]).toEqual([
+      { path: "status", message: "must be one of online, unreachable, offline" },
+    ]);
   });
 
   it("a node is online while its socket lives, unreachable when it broke, offline once the time is over or it said goodbye", async () => {
