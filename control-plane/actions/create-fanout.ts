@@ -3,17 +3,17 @@ import type { ProcessTemplate, StartProcessBody } from "#shared/api/process.ts";
 import { invalid } from "#shared/errors.ts";
 import { matchesSelector } from "#shared/selector.ts";
 import type { Needs } from "../needs.ts";
-import type { FanoutPlan, FanoutRow, NodeRow } from "../store/store.ts";
+import type { FanoutPlan, FanoutRow } from "../store/store.ts";
 import { getFanout, tellOfFanout } from "./get-fanout.ts";
 import { plainEnv } from "./launch.ts";
 import { selectorOf } from "./list-nodes.ts";
+import { allNodes } from "./all-nodes.ts";
 import { namesAsLabels } from "./names-as-labels.ts";
 import { sealSecrets } from "./sealed-secrets.ts";
 import { requireAllowed } from "./start-process.ts";
 
 /** A fan-out that waits for nodes, and says not how long, gives up after a day. */
 const queueMs = 86_400_000;
-const pageSize = 1000;
 
 /** Stores a fan-out with a row for every node that its selector matches now; the starts come after it. */
 export const createFanout = async (needs: Needs, body: FanoutBody, id: string): Promise<FanoutRow> => {
@@ -80,12 +80,3 @@ const numberProblem = (found: number): string | undefined => {
   if (found === 0) return "matches no node";
   return found > maxFanoutNodes ? `matches more than ${maxFanoutNodes} nodes; split it` : undefined;
 };
-
-async function* allNodes({ store }: Needs): AsyncGenerator<NodeRow, void> {
-  for (let after: string | undefined; ;) {
-    const page = await store.nodes.list({ limit: pageSize, after });
-    yield* page;
-    if (page.length < pageSize) return;
-    after = page.at(-1)?.id;
-  }
-}

@@ -1,6 +1,8 @@
 import { invalid } from "#shared/errors.ts";
 import { matchesSelector, parseSelector, type Selector } from "#shared/selector.ts";
 import type { Needs } from "../needs.ts";
+import { allNodes } from "./all-nodes.ts";
+import { requireLabels } from "./names-as-labels.ts";
 import type { NodeRow } from "../store/store.ts";
 import { nodeStatus, type NodeStatus } from "./node-presence.ts";
 
@@ -11,24 +13,21 @@ export type NodeQuery = {
   cursor?: string | undefined;
 };
 
-const pageSize = 200;
-
 /** One page of the nodes that match, newest first; `more` says whether another one follows. */
 export const listNodes = async (
   needs: Needs,
   query: NodeQuery,
 ): Promise<{ nodes: NodeRow[]; more: boolean }> => {
   const selector = query.selector === undefined ? undefined : selectorOf(query.selector);
-  const found: NodeRow[] = [];
-  let after = query.cursor;
-  // Selector and presence are not in the rows, so pages of the store are filtered until one page of the answer is full.
-  for (;;) {
-    const rows = await needs.store.nodes.list({ limit: pageSize, after });
-    found.push(...rows.filter((node) => wanted(needs, node, { selector, status: query.status })));
-    if (found.length > query.limit) return { nodes: found.slice(0, query.limit), more: true };
-    if (rows.length < pageSize) return { nodes: found, more: false };
-    after = rows.at(-1)?.id;
+  if (selector !== undefined) await requireLabels(needs, selector);
+  const nodes: NodeRow[] = [];
+  // Selector and presence are not in the rows, so all nodes are gone through until one page of the answer is full.
+  for await (const node of allNodes(needs, query.cursor)) {
+    if (!wanted(needs, node, { selector, status: query.status })) continue;
+    if (nodes.length === query.limit) return { nodes, more: true };
+    nodes.push(node);
   }
+  return { nodes, more: false };
 };
 
 const wanted = (

@@ -1,4 +1,17 @@
+import { invalid } from "#shared/errors.ts";
 import { bareKeys, type Selectable, type Selector } from "#shared/selector.ts";
+import type { Needs } from "../needs.ts";
+import { allNodes } from "./all-nodes.ts";
+
+/** Refuses such a selector; without a node of such a name nothing has to be read. */
+export const requireLabels = async (needs: Needs, selector: Selector): Promise<void> => {
+  const named = await Promise.all(bareKeys(selector).map((key) => needs.store.nodes.find(key)));
+  if (!named.some((node) => node !== undefined)) return;
+  const mistaken = namesAsLabels(selector);
+  for await (const node of allNodes(needs)) mistaken.see(node);
+  const message = mistaken.problem();
+  if (message !== undefined) throw invalid([{ path: "selector", message }]);
+};
 
 type Mistaken = { see(node: Selectable): void; problem(): string | undefined };
 

@@ -228,9 +228,5 @@ describe("a request about a process that is wrong", () => {
       status: 422,
       value: { code: "not_supported" },
     });
-    expect(await product.api.api("POST /v1/nodes/n1/drain")).toMatchObject({
-      status: 422,
-      value: { code: "not_supported" },
-    });
   });
 });

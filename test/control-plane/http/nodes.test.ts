@@ -98,6 +98,9 @@ describe("nodes and how they join", () => {
       namesOf((await service.get(`/v1/nodes?selector=${encodeURIComponent("list-*,!env")}`)).body),
     ).toHaveLength(3);
     expect(namesOf((await service.get("/v1/nodes?selector=set=list&status=online")).body)).toEqual([]);
+    const named = await service.get(`/v1/nodes?selector=${encodeURIComponent("!list-1")}`);
+    expect(named).toMatchObject({ status: 400, body: { issues: [{ path: "selector" }] } });
+    expect(String(named.body["detail"])).toContain("name!=list-1");
     expect((await service.get("/v1/nodes?status=foo")).body["issues"]).toEqual([
       { path: "status", message: "must be one of online, unreachable, offline" },
     ]);
