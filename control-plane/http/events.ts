@@ -5,7 +5,7 @@ import { eventsFrom, followEvents } from "../actions/follow-events.ts";
 import type { Needs } from "../needs.ts";
 import type { EventPosition, EventRow } from "../store/store.ts";
 import { route, type Route } from "./route.ts";
-import { sse, type SseEvent } from "./sse.ts";
+import { resumePoint, sse, type SseEvent } from "./sse.ts";
 
 const query = z.strictObject({
   from: z
@@ -33,13 +33,9 @@ export const eventsRoute: Route = route({
   },
   failures: ["invalid_request", "cursor_expired"],
   handle: async ({ c, needs, query, signal }) => {
-    const header = c.req.header("last-event-id");
-    const asked = header ?? query.from;
-    const from = await eventsFrom(needs, asked, header === undefined ? "from" : "Last-Event-ID");
-    const leaving = new AbortController();
-    const both = AbortSignal.any([signal, leaving.signal]);
-    const events = sseEvents(needs, { from, isNew: asked === undefined, signal: both });
-    return sse(c, { events, signal: both, abort: () => leaving.abort() });
+    const { text, field } = resumePoint(c, query.from);
+    const from = await eventsFrom(needs, text, field);
+    return sse(c, signal, (until) => sseEvents(needs, { from, isNew: text === undefined, signal: until }));
   },
 });
 

@@ -4,7 +4,7 @@ import { resumeFanoutPosition } from "../actions/resume-fanout-position.ts";
 import { fanoutId } from "./fanouts.ts";
 import { fanoutNodeView, fanoutSummary } from "./fanout-view.ts";
 import { route, type Route } from "./route.ts";
-import { sse, type SseEvent } from "./sse.ts";
+import { resumePoint, sse, type SseEvent } from "./sse.ts";
 
 const query = z.strictObject({
   from: z.string().max(16_000).optional().describe("The id of an event to go on behind."),
@@ -28,15 +28,10 @@ export const fanoutEvents: Route = route({
   },
   failures: ["invalid_request", "not_found"],
   handle: async ({ c, needs, query, signal }) => {
-    const header = c.req.header("last-event-id");
-    const text = header ?? query.from;
-    const field = header === undefined ? "from" : "Last-Event-ID";
+    const { text, field } = resumePoint(c, query.from);
     const resume = await resumeFanoutPosition(needs, fanoutId(c), text, field);
     if (resume.isEnd) return c.body(null, 204);
-    const leaving = new AbortController();
-    const both = AbortSignal.any([signal, leaving.signal]);
-    const events = sseEvents(followFanout(needs, resume, both));
-    return sse(c, { events, signal: both, abort: () => leaving.abort() });
+    return sse(c, signal, (until) => sseEvents(followFanout(needs, resume, until)));
   },
 });
 

@@ -6,7 +6,7 @@ import type { Needs } from "../needs.ts";
 import { processView } from "./process-view.ts";
 import { processId } from "./process-id.ts";
 import { route, type Route } from "./route.ts";
-import { sse, type SseEvent } from "./sse.ts";
+import { resumePoint, sse, type SseEvent } from "./sse.ts";
 
 const query = z.strictObject({
   from: z
@@ -33,18 +33,10 @@ export const processEvents: Route = route({
   },
   failures: ["invalid_request", "not_found"],
   handle: async ({ c, needs, query, signal }) => {
-    const header = c.req.header("last-event-id");
-    const resume = await resumePosition(
-      needs,
-      processId(c),
-      header ?? query.from,
-      header === undefined ? "from" : "Last-Event-ID",
-    );
+    const { text, field } = resumePoint(c, query.from);
+    const resume = await resumePosition(needs, processId(c), text, field);
     if (resume.position.stage === 3) return c.body(null, 204);
-    const leaving = new AbortController();
-    const both = AbortSignal.any([signal, leaving.signal]);
-    const events = sseEvents(needs, followProcess(needs, resume, both));
-    return sse(c, { events, signal: both, abort: () => leaving.abort() });
+    return sse(c, signal, (until) => sseEvents(needs, followProcess(needs, resume, until)));
   },
 });
 

@@ -17,13 +17,30 @@ const ping = encoder.encode("event: ping\ndata: {}\n\n");
 export type SseSource = { events: AsyncIterator<SseEvent, void>; signal: AbortSignal; abort(): void };
 export type SseTimes = { pingEveryMs: number; stuckAfterMs: number };
 
-/** Answers with a stream of the source's events; it ends when the source ends. */
-export const sse = (c: Context<AppEnv>, source: SseSource, times?: SseTimes): Response =>
-  c.body(eventStream(source, times), 200, {
+/** Where a client wants to go on, and the field by which it said so; the header is what browsers send when they reconnect. */
+export const resumePoint = (
+  c: Context<AppEnv>,
+  from: string | undefined,
+): { text: string | undefined; field: "from" | "Last-Event-ID" } => {
+  const header = c.req.header("last-event-id");
+  return { text: header ?? from, field: header === undefined ? "from" : "Last-Event-ID" };
+};
+
+/** Answers with a stream of these events until they end, the client leaves or `signal` aborts; then theirs aborts too. */
+export const sse = (
+  c: Context<AppEnv>,
+  signal: AbortSignal,
+  eventsUntil: (signal: AbortSignal) => AsyncIterator<SseEvent, void>,
+): Response => {
+  const leaving = new AbortController();
+  const both = AbortSignal.any([signal, leaving.signal]);
+  const source = { events: eventsUntil(both), signal: both, abort: () => leaving.abort() };
+  return c.body(eventStream(source), 200, {
     "content-type": "text/event-stream; charset=utf-8",
     "cache-control": "no-store, no-transform",
     "x-accel-buffering": "no",
   });
+};
 
 /** The bytes of the stream. */
 export const eventStream = (
