@@ -3,7 +3,7 @@ import { DroverError, type ErrorCode } from "#shared/errors.ts";
 import { newId } from "#shared/ids.ts";
 import type { Needs } from "../needs.ts";
 import type { EnrollOutcome, NodeRow } from "../store/store.ts";
-import { tokenHash } from "./token-hash.ts";
+import { sha256Hex } from "#shared/secret-text.ts";
 
 /** How many processes a node runs at once unless its agent says otherwise. */
 export const defaultMaxProcesses = 256;
@@ -32,7 +32,7 @@ export const enrollNode = async (
 ): Promise<{ node: NodeRow; repeated: boolean }> => {
   const result = await needs.store.joinTokens.enroll({
     ...body,
-    tokenHash: await tokenHash(body.joinToken),
+    tokenHash: await sha256Hex(body.joinToken),
     nodeId: newId("node"),
     now: needs.now(),
     defaultMaxProcesses: body.facts.maxProcesses ?? defaultMaxProcesses,

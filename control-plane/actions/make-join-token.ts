@@ -1,7 +1,7 @@
 import type { JoinTokenBody } from "#shared/api/node.ts";
 import { newId } from "#shared/ids.ts";
 import type { Needs } from "../needs.ts";
-import { tokenHash } from "./token-hash.ts";
+import { sha256Hex } from "#shared/secret-text.ts";
 
 /** A join token as its maker sees it; `token` is known only at this moment. */
 export type MadeJoinToken = { id: string; token: string; expiresAt: Date };
@@ -18,7 +18,7 @@ export const makeJoinToken = async (
   await needs.store.joinTokens.create({
     ...body,
     id,
-    hash: await tokenHash(token),
+    hash: await sha256Hex(token),
     createdAt: now,
     expiresAt,
     uses: 0,

@@ -1,6 +1,6 @@
 import type { Log } from "../needs.ts";
 import type { Notices } from "../store/cluster.ts";
-import type { LocalBus, Topic } from "../bus/bus.ts";
+import type { Bus, LocalBus, Topic } from "../bus/bus.ts";
 
 /**
  * The bus of several control planes on one database. Subscribers of this process look at once; the others are told the topic by
@@ -8,7 +8,7 @@ import type { LocalBus, Topic } from "../bus/bus.ts";
  * burst costs few statements. A notice that cannot be sent is dropped: notices are hints. After a gap in listening
  * everybody here looks.
  */
-export type SharedBus = LocalBus & { close(): Promise<void> };
+export type SharedBus = Bus & { close(): Promise<void> };
 
 export type SharedBusNeeds = {
   local: LocalBus;
@@ -56,7 +56,6 @@ export function createSharedBus(needs: SharedBusNeeds): SharedBus {
 
   return {
     subscribe: (topic, look) => local.subscribe(topic, look),
-    publishAll: () => local.publishAll(),
     publish(topic) {
       local.publish(topic);
       if (!needs.hasPeers()) return;

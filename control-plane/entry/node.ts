@@ -6,7 +6,7 @@ import type { Server } from "node:http";
 import { hostname } from "node:os";
 import { createApp } from "../app.ts";
 import { newSecret } from "../actions/make-join-token.ts";
-import { tokenHash } from "../actions/token-hash.ts";
+import { sha256Hex } from "#shared/secret-text.ts";
 import { createMemoryBus } from "../bus/memory.ts";
 import { openCluster, type Cluster } from "../cluster/cluster.ts";
 import { dispatchFor } from "../link/dispatch.ts";
@@ -84,7 +84,7 @@ const configOf = async (settings: Settings, log: MaskingLog): Promise<Config> =>
   const adminToken = settings.adminToken ?? (await madeToken(settings.dataDir, log));
   log.hide(adminToken);
   return {
-    adminTokenHash: await tokenHash(adminToken),
+    adminTokenHash: await sha256Hex(adminToken),
     publicUrl: settings.publicUrl ?? "",
     version,
     retentionMs,

@@ -1,4 +1,5 @@
 import { isId } from "#shared/ids.ts";
+import { sameText } from "#shared/secret-text.ts";
 import type { Nodes } from "../store/store.ts";
 
 /**
@@ -12,21 +13,8 @@ export async function authorizeAgent(
   const [, nodeId, key] = /^Bearer ([0-9a-z_]{1,40})\.(\S{1,256})$/i.exec(header ?? "") ?? [];
   if (nodeId === undefined || key === undefined || !isId("node", nodeId)) return undefined;
   const [expected, given] = await Promise.all([nodes.keyHash(nodeId), sha256Hex(key)]);
-  return expected !== undefined && sameText(expected, given) ? nodeId : undefined;
+  return expected !== undefined && sameText(given, expected) ? nodeId : undefined;
 }
 
 /** The digest of a text; at once where the runtime can, since a fleet that comes back asks for thousands. */
 export type Sha256Hex = (text: string) => string | Promise<string>;
-
-export const sha256Hex: Sha256Hex = async (text) => {
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
-  return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-};
-
-/** Compares without telling by its time where the first difference is. */
-function sameText(left: string, right: string): boolean {
-  let difference = left.length ^ right.length;
-  for (let index = 0; index < right.length; index += 1)
-    difference |= left.charCodeAt(index) ^ right.charCodeAt(index);
-  return difference === 0;
-}

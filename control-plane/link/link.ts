@@ -1,7 +1,8 @@
+import { sha256Hex as subtleSha256Hex } from "#shared/secret-text.ts";
 import { closeCodes } from "#shared/link/limits.ts";
 import { pause } from "#shared/pause.ts";
 import type { Needs, NodeHub } from "../needs.ts";
-import { authorizeAgent, type Sha256Hex, sha256Hex as subtleSha256Hex } from "./authorize.ts";
+import { authorizeAgent, type Sha256Hex } from "./authorize.ts";
 import { Holders } from "./holders.ts";
 import { type Elsewhere, nowhereElse } from "./elsewhere.ts";
 import { createHub } from "./hub.ts";

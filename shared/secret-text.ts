@@ -1,0 +1,14 @@
+const encoder = new TextEncoder();
+
+/** SHA-256 of a token or key in hex: secrets are compared and stored by it, never as they are. */
+export const sha256Hex = async (secret: string): Promise<string> => {
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", encoder.encode(secret)));
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+};
+
+/** Compares in a time that depends on what was sent only, not on where the first difference is. */
+export const sameText = (sent: string, known: string): boolean => {
+  let difference = sent.length ^ known.length;
+  for (let at = 0; at < sent.length; at++) difference |= sent.charCodeAt(at) ^ known.charCodeAt(at);
+  return difference === 0;
+};
