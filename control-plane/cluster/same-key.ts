@@ -33,9 +33,9 @@ export class SameKey {
   }
 }
 
-/** What people can mend; told without a trace. */
+/** What people can mend by a setting. */
 export class OtherKeyError extends Error {
-  override readonly name = "SettingError";
+  override readonly name = "OtherKeyError";
   constructor() {
     super(
       "DROVER_SECRET_KEY is not that of the control planes that use this database already: give all of them the same one",

@@ -9,6 +9,7 @@ import { newSecret } from "../actions/make-join-token.ts";
 import { sha256Hex } from "#shared/secret-text.ts";
 import { createMemoryBus } from "../bus/memory.ts";
 import { openCluster, type Cluster } from "../cluster/cluster.ts";
+import { OtherKeyError } from "../cluster/same-key.ts";
 import { dispatchFor } from "../link/dispatch.ts";
 import { openLink, type Link } from "../link/link.ts";
 import type { Config, Needs } from "../needs.ts";
@@ -21,7 +22,7 @@ import { openDatabase, type Database } from "./database.ts";
 import { httpServer, listen, stopServer, urlOf } from "./listen.ts";
 import { createLog, type MaskingLog } from "./log.ts";
 import { keptSecret } from "./secret-file.ts";
-import { keyBytes, type Settings } from "./settings.ts";
+import { SettingError, keyBytes, type Settings } from "./settings.ts";
 import { version } from "./version.ts";
 
 export { settingsFromEnv, SettingError, type Settings } from "./settings.ts";
@@ -68,7 +69,7 @@ const startOn = async (database: Database, settings: Settings, log: MaskingLog):
     .then(() => listen(server, settings))
     .catch(async (error: unknown) => {
       await cluster.close();
-      throw error;
+      throw error instanceof OtherKeyError ? new SettingError(error.message, { cause: error }) : error;
     });
   const url = urlOf(settings.host, port);
   if (config.publicUrl === "") config.publicUrl = url;
