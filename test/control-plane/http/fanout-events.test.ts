@@ -1,11 +1,7 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Launch } from "#shared/link/launch.ts";
-import { startFanoutDriver } from "../../../control-plane/scheduler/fanout-driver.ts";
-import type { PlayedNode } from "./played-node.ts";
-import { openService, type Service } from "./service.ts";
+import { type Node, useFanoutService } from "./fanout-service.ts";
 import { Reader, type Event } from "./stream-reader.ts";
-
-type Node = { id: string; name: string; played: PlayedNode };
 
 const bytesOf = (events: Event[], node: string | undefined): Buffer =>
   Buffer.concat(
@@ -22,41 +18,12 @@ const told = (events: Event[], node: string | undefined) =>
 const names = (events: Event[]) => events.map(({ event }) => event);
 
 describe("following a fan-out", () => {
-  let service: Service;
-  let driver: { stop(): Promise<void> };
-  let group = 0;
-  beforeAll(async () => {
-    service = await openService();
-    driver = startFanoutDriver(service.needs);
-  });
-  beforeEach(() => void group++);
-  afterAll(async () => {
-    await driver.stop();
-    await service.close();
-  });
-
-  const nodes = async (count: number): Promise<Node[]> => {
-    const made: Node[] = [];
-    for (let at = 0; at < count; at++) {
-      const { id, played } = await service.node();
-      const name = `g${group}-n${at}`;
-      await service.send("PATCH", `/v1/nodes/${id}`, { name });
-      made.push({ id, name, played });
-    }
-    return made;
-  };
-  const created = async (body: object = {}): Promise<string> => {
-    const answer = await service.post("/v1/fanouts", {
-      selector: `g${group}-*`,
-      process: { command: "x" },
-      ...body,
-    });
-    expect(answer.status).toBe(201);
-    return String(answer.body["id"]);
-  };
+  const fanouts = useFanoutService();
+  const nodes = (count: number) => fanouts.nodes(count);
+  const created = (body: object = {}) => fanouts.created(body);
   const open = async (id: string, lastId?: string): Promise<Reader> =>
     new Reader(
-      await service.fetch(`/v1/fanouts/${id}/events`, {
+      await fanouts.service.fetch(`/v1/fanouts/${id}/events`, {
         headers: lastId === undefined ? {} : { "last-event-id": lastId },
       }),
     );
@@ -120,14 +87,14 @@ describe("following a fan-out", () => {
         played.exit(id);
       };
     const id = await created();
-    await service.get(`/v1/fanouts/${id}?waitMs=20000`);
+    await fanouts.service.get(`/v1/fanouts/${id}?waitMs=20000`);
     const events = await (await open(id)).rest();
     for (const [at, { name }] of all.entries()) {
       expect(bytesOf(events, name).equals(written[at] ?? Buffer.alloc(0))).toBe(true);
       expect(told(events, name)).toEqual(["succeeded"]);
     }
     expect(names(events).slice(-2)).toEqual(["exit", "end"]);
-    const again = await service.fetch(`/v1/fanouts/${id}/events`, {
+    const again = await fanouts.service.fetch(`/v1/fanouts/${id}/events`, {
       headers: { "last-event-id": events.at(-1)?.id ?? "" },
     });
     expect(again.status).toBe(204);
@@ -179,14 +146,14 @@ describe("following a fan-out", () => {
     const id = await created({ parallel: 1, maxFailures: 1 });
     const reader = await open(id);
     expect((await reader.until("status")).data).toMatchObject({ status: "paused", reason: "max_failures" });
-    await service.post(`/v1/fanouts/${id}/cancel`);
+    await fanouts.service.post(`/v1/fanouts/${id}/cancel`);
     const rest = await reader.rest();
     expect(rest.filter(({ event }) => event !== "status")).toMatchObject([
       ...[{ event: "node", data: { node: other.name, status: "canceled", processId: null } }],
       ...[{ event: "exit", data: { status: "canceled" } }, { event: "end" }],
     ]);
     for (const { played } of [one, other]) played.onStart = ({ id: process }) => played.exit(process);
-    await service.post(`/v1/fanouts/${id}/retry-failed`);
+    await fanouts.service.post(`/v1/fanouts/${id}/retry-failed`);
     const after = await (await open(id, rest.at(-1)?.id)).rest();
     for (const { name } of [one, other])
       expect(told(after, name).filter((status) => status !== "running")).toEqual(["succeeded"]);
@@ -232,10 +199,10 @@ describe("following a fan-out", () => {
       "f1;running;;7.1.0.0.0",
       "f1;running;;0.2.0.0.0",
     ]) {
-      const answer = await service.get(`/v1/fanouts/${id}/events?from=${encodeURIComponent(at)}`);
+      const answer = await fanouts.service.get(`/v1/fanouts/${id}/events?from=${encodeURIComponent(at)}`);
       expect([at, answer.status]).toEqual([at, 400]);
       expect(answer.body["issues"]).toMatchObject([{ path: "from" }]);
     }
-    await service.post(`/v1/fanouts/${id}/cancel`);
+    await fanouts.service.post(`/v1/fanouts/${id}/cancel`);
   });
 });

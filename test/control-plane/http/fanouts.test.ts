@@ -1,53 +1,23 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { FanoutNodeView, FanoutView } from "#shared/api/fanout.ts";
 import type { Launch } from "#shared/link/launch.ts";
-import { startFanoutDriver } from "../../../control-plane/scheduler/fanout-driver.ts";
 import { tick } from "../../../control-plane/scheduler/tick.ts";
 import { eventually } from "../../support/eventually.ts";
 import type { PlayedNode } from "./played-node.ts";
-import { openService, type Answer, type Service } from "./service.ts";
-
-type Node = { id: string; name: string; played: PlayedNode };
+import { type Node, useFanoutService } from "./fanout-service.ts";
 
 describe("a fan-out", () => {
-  let service: Service;
-  let driver: { stop(): Promise<void> };
-  let group = 0;
-  beforeAll(async () => {
-    service = await openService();
-    driver = startFanoutDriver(service.needs);
-  });
-  beforeEach(() => void group++);
-  afterAll(async () => {
-    await driver.stop();
-    await service.close();
-  });
-
-  /** Nodes that only this test's selector matches, by the order of their names. */
-  const nodes = async (count: number): Promise<Node[]> => {
-    const made: Node[] = [];
-    for (let at = 0; at < count; at++) {
-      const { id, played } = await service.node();
-      const name = `g${group}-n${at}`;
-      await service.send("PATCH", `/v1/nodes/${id}`, { name });
-      made.push({ id, name, played });
-    }
-    return made;
-  };
-  const create = (body: object = {}, headers: Record<string, string> = {}): Promise<Answer> =>
-    service.post("/v1/fanouts", { selector: `g${group}-*`, process: { command: "x" }, ...body }, headers);
-  const created = async (body: object = {}): Promise<string> => {
-    const { status, body: made } = await create(body);
-    expect(status).toBe(201);
-    return String(made["id"]);
-  };
+  const fanouts = useFanoutService();
+  const nodes = (count: number) => fanouts.nodes(count);
+  const create: typeof fanouts.create = (...asked) => fanouts.create(...asked);
+  const created = (body: object = {}) => fanouts.created(body);
   const view = async (id: string): Promise<FanoutView> =>
-    (await service.get(`/v1/fanouts/${id}`)).body as unknown as FanoutView;
+    (await fanouts.service.get(`/v1/fanouts/${id}`)).body as unknown as FanoutView;
   const rows = async (id: string): Promise<FanoutNodeView[]> =>
-    (await service.get(`/v1/fanouts/${id}/nodes?limit=200`)).body["data"] as FanoutNodeView[];
+    (await fanouts.service.get(`/v1/fanouts/${id}/nodes?limit=200`)).body["data"] as FanoutNodeView[];
   const statuses = async (id: string) => (await rows(id)).map(({ status }) => status);
   const final = async (id: string): Promise<FanoutView> => {
-    const { body } = await service.get(`/v1/fanouts/${id}?waitMs=20000`);
+    const { body } = await fanouts.service.get(`/v1/fanouts/${id}?waitMs=20000`);
     return body as unknown as FanoutView;
   };
   const endWith =
@@ -94,7 +64,7 @@ describe("a fan-out", () => {
     expect(await rows(id)).toMatchObject(
       all.map(({ id: nodeId, name }, position) => ({ node: name, nodeId, position, attempt: 1 })),
     );
-    const { body } = await service.get(`/v1/processes?fanout=${id}`);
+    const { body } = await fanouts.service.get(`/v1/processes?fanout=${id}`);
     expect(body["data"]).toHaveLength(4);
     expect(body["data"]).toMatchObject(Array.from({ length: 4 }, () => ({ fanoutId: id, status: "exited" })));
     for (const { played } of all) expect(played.launches).toHaveLength(1);
@@ -110,7 +80,7 @@ describe("a fan-out", () => {
 
   it("is refused before anything is stored", async () => {
     await nodes(1);
-    const before = (await service.get("/v1/fanouts?limit=200")).body["data"];
+    const before = (await fanouts.service.get("/v1/fanouts?limit=200")).body["data"];
     for (const [body, status, code, path] of [
       [{ selector: undefined }, 400, "invalid_request", "selector"],
       [{ selector: " " }, 400, "invalid_request", "selector"],
@@ -138,7 +108,7 @@ describe("a fan-out", () => {
       expect([body, answer.status, answer.body["code"]]).toEqual([body, status, code]);
       if (path !== undefined) expect(answer.body["issues"]).toMatchObject([{ path }]);
     }
-    expect((await service.get("/v1/fanouts?limit=200")).body["data"]).toEqual(before);
+    expect((await fanouts.service.get("/v1/fanouts?limit=200")).body["data"]).toEqual(before);
   });
 
   it.each([
@@ -162,7 +132,7 @@ describe("a fan-out", () => {
         status: 400,
         body: { code: "invalid_request", issues: [{ path: "selector", message }] },
       });
-    await service.send("PATCH", `/v1/nodes/${other?.id}`, { labels: { [name]: "" } });
+    await fanouts.service.send("PATCH", `/v1/nodes/${other?.id}`, { labels: { [name]: "" } });
     expect((await create({ selector: name })).status).toBe(201);
   });
 
@@ -183,24 +153,24 @@ describe("a fan-out", () => {
   it("is listed newest first, and its nodes are paged", async () => {
     allEndWith(await nodes(3), "");
     const [older, newer] = [await created(), await created()];
-    const first = await service.get("/v1/fanouts?limit=1");
+    const first = await fanouts.service.get("/v1/fanouts?limit=1");
     expect(first.body).toMatchObject({ data: [{ id: newer }], nextCursor: newer });
-    expect((await service.get(`/v1/fanouts?limit=1&cursor=${newer}`)).body).toMatchObject({
+    expect((await fanouts.service.get(`/v1/fanouts?limit=1&cursor=${newer}`)).body).toMatchObject({
       data: [{ id: older }],
     });
-    const page = await service.get(`/v1/fanouts/${newer}/nodes?limit=2`);
+    const page = await fanouts.service.get(`/v1/fanouts/${newer}/nodes?limit=2`);
     expect(page.body).toMatchObject({ data: [{ position: 0 }, { position: 1 }], nextCursor: "1" });
-    const rest = await service.get(`/v1/fanouts/${newer}/nodes?limit=2&cursor=1`);
+    const rest = await fanouts.service.get(`/v1/fanouts/${newer}/nodes?limit=2&cursor=1`);
     expect(rest.body).toMatchObject({ data: [{ position: 2 }], nextCursor: null });
-    expect((await service.get(`/v1/fanouts/${newer}/nodes?cursor=x`)).status).toBe(400);
+    expect((await fanouts.service.get(`/v1/fanouts/${newer}/nodes?cursor=x`)).status).toBe(400);
     for (const path of ["fan_00000000000000000000000000", "fan_x", "proc_00000000000000000000000000"])
       for (const answer of [
-        await service.get(`/v1/fanouts/${path}`),
-        await service.get(`/v1/fanouts/${path}/nodes`),
-        await service.get(`/v1/fanouts/${path}/events`),
-        await service.post(`/v1/fanouts/${path}/pause`),
-        await service.post(`/v1/fanouts/${path}/cancel`),
-        await service.post(`/v1/fanouts/${path}/retry-failed`),
+        await fanouts.service.get(`/v1/fanouts/${path}`),
+        await fanouts.service.get(`/v1/fanouts/${path}/nodes`),
+        await fanouts.service.get(`/v1/fanouts/${path}/events`),
+        await fanouts.service.post(`/v1/fanouts/${path}/pause`),
+        await fanouts.service.post(`/v1/fanouts/${path}/cancel`),
+        await fanouts.service.post(`/v1/fanouts/${path}/retry-failed`),
       ])
         expect(answer.status).toBe(404);
   });
@@ -213,8 +183,8 @@ describe("a fan-out", () => {
     await final(id);
     for (const { played } of all)
       expect(played.launches).toMatchObject([{ env: { KEY: "very-secret" }, stdin: { text: "top-secret" } }]);
-    expect(JSON.stringify(await service.needs.store.fanouts.get(id))).not.toMatch(/secret/);
-    expect(await service.needs.store.fanouts.sealed(id)).toBeNull();
+    expect(JSON.stringify(await fanouts.service.needs.store.fanouts.get(id))).not.toMatch(/secret/);
+    expect(await fanouts.service.needs.store.fanouts.sealed(id)).toBeNull();
   });
 
   it("runs no more at once than parallel allows, and the canaries alone before all others", async () => {
@@ -250,15 +220,19 @@ describe("a fan-out", () => {
     await eventually(async () => (await view(id)).status === "paused");
     expect(await view(id)).toMatchObject({ reason: "max_failures", counts: { failed: 2, waiting: 2 } });
     allEndWith(all, "good");
-    expect((await service.post(`/v1/fanouts/${id}/resume`)).body).toMatchObject({ status: "running" });
+    expect((await fanouts.service.post(`/v1/fanouts/${id}/resume`)).body).toMatchObject({
+      status: "running",
+    });
     expect(await final(id)).toMatchObject({ status: "failed", counts: { failed: 2, succeeded: 2 } });
-    expect((await service.post(`/v1/fanouts/${id}/resume`)).status).toBe(409);
-    expect((await service.post(`/v1/fanouts/${id}/pause`)).status).toBe(409);
-    expect((await service.post(`/v1/fanouts/${id}/retry-failed`)).body).toMatchObject({ status: "running" });
+    expect((await fanouts.service.post(`/v1/fanouts/${id}/resume`)).status).toBe(409);
+    expect((await fanouts.service.post(`/v1/fanouts/${id}/pause`)).status).toBe(409);
+    expect((await fanouts.service.post(`/v1/fanouts/${id}/retry-failed`)).body).toMatchObject({
+      status: "running",
+    });
     expect(await final(id)).toMatchObject({ status: "succeeded", groups: [{ count: 4, text: "good" }] });
     expect((await rows(id)).map(({ attempt }) => attempt)).toEqual([2, 2, 1, 1]);
     expect(all.map(({ played }) => played.launches.length)).toEqual([2, 2, 1, 1]);
-    expect((await service.post(`/v1/fanouts/${id}/retry-failed`)).status).toBe(409);
+    expect((await fanouts.service.post(`/v1/fanouts/${id}/retry-failed`)).status).toBe(409);
   });
 
   it("pauses when a canary fails", async () => {
@@ -267,14 +241,14 @@ describe("a fan-out", () => {
     const id = await created({ canary: 1 });
     await eventually(async () => (await view(id)).status === "paused");
     expect(await view(id)).toMatchObject({ reason: "canary_failed", counts: { failed: 1, waiting: 2 } });
-    await service.post(`/v1/fanouts/${id}/cancel`);
+    await fanouts.service.post(`/v1/fanouts/${id}/cancel`);
   });
 
   it("starts nothing while it is paused by hand, and lets go on what runs", async () => {
     const all = await nodes(3);
     const id = await created({ parallel: 1 });
     await eventually(() => all[0]?.played.launches.length === 1);
-    expect((await service.post(`/v1/fanouts/${id}/pause`)).body).toMatchObject({
+    expect((await fanouts.service.post(`/v1/fanouts/${id}/pause`)).body).toMatchObject({
       status: "paused",
       reason: "requested",
     });
@@ -282,7 +256,7 @@ describe("a fan-out", () => {
     await eventually(async () => (await statuses(id))[0] === "succeeded");
     expect(await statuses(id)).toEqual(["succeeded", "waiting", "waiting"]);
     allEndWith(all, "");
-    await service.post(`/v1/fanouts/${id}/resume`);
+    await fanouts.service.post(`/v1/fanouts/${id}/resume`);
     expect(await final(id)).toMatchObject({ status: "succeeded" });
   });
 
@@ -292,18 +266,20 @@ describe("a fan-out", () => {
     const id = await created({ parallel: 1 });
     await eventually(() => first?.played.launches.length === 1);
     const running = first?.played.launches[0]?.id ?? "";
-    const canceled = await service.post(`/v1/fanouts/${id}/cancel`);
+    const canceled = await fanouts.service.post(`/v1/fanouts/${id}/cancel`);
     expect(canceled.body).toMatchObject({
       status: "running",
       reason: "canceling",
       counts: { canceled: 2, running: 1 },
     });
-    expect((await service.post(`/v1/fanouts/${id}/retry-failed`)).status).toBe(409);
-    expect((await service.post(`/v1/fanouts/${id}/pause`)).status).toBe(409);
+    expect((await fanouts.service.post(`/v1/fanouts/${id}/retry-failed`)).status).toBe(409);
+    expect((await fanouts.service.post(`/v1/fanouts/${id}/pause`)).status).toBe(409);
     expect(first?.played.told.filter((frame) => frame.type === "stop")).toMatchObject([{ id: running }]);
     first?.played.report({ id: running, status: "killed", reason: "stopped", exitedAgeMs: 0 });
     expect(await final(id)).toMatchObject({ status: "canceled", reason: null, counts: { canceled: 3 } });
-    expect((await service.post(`/v1/fanouts/${id}/cancel`)).body).toMatchObject({ status: "canceled" });
+    expect((await fanouts.service.post(`/v1/fanouts/${id}/cancel`)).body).toMatchObject({
+      status: "canceled",
+    });
     expect(all.slice(1).every(({ played }) => played.launches.length === 0)).toBe(true);
   });
 
@@ -311,7 +287,9 @@ describe("a fan-out", () => {
     const [there, away] = await nodes(2);
     allEndWith(there === undefined ? [] : [there], "");
     away?.played.cut();
-    await eventually(async () => (await service.get(`/v1/nodes/${away?.id}`)).body["connectedAt"] === null);
+    await eventually(
+      async () => (await fanouts.service.get(`/v1/nodes/${away?.id}`)).body["connectedAt"] === null,
+    );
     const id = await created();
     expect(await final(id)).toMatchObject({
       status: "failed",
@@ -327,18 +305,22 @@ describe("a fan-out", () => {
   it("waits for nodes that are offline when it may, and skips them when its time has passed", async () => {
     const [node] = await nodes(1);
     node?.played.cut();
-    await eventually(async () => (await service.get(`/v1/nodes/${node?.id}`)).body["connectedAt"] === null);
+    await eventually(
+      async () => (await fanouts.service.get(`/v1/nodes/${node?.id}`)).body["connectedAt"] === null,
+    );
     const id = await created({ ifOffline: "queue" });
-    await tick(service.needs, { since: new Date(), prunedAt: new Date() });
+    await tick(fanouts.service.needs, { since: new Date(), prunedAt: new Date() });
     expect(await statuses(id)).toEqual(["waiting"]);
     allEndWith(node === undefined ? [] : [node], "");
     await node?.played.connect();
     await eventually(async () => {
-      await tick(service.needs, { since: new Date(), prunedAt: new Date() });
+      await tick(fanouts.service.needs, { since: new Date(), prunedAt: new Date() });
       return (await view(id)).status === "succeeded";
     });
     node?.played.cut();
-    await eventually(async () => (await service.get(`/v1/nodes/${node?.id}`)).body["connectedAt"] === null);
+    await eventually(
+      async () => (await fanouts.service.get(`/v1/nodes/${node?.id}`)).body["connectedAt"] === null,
+    );
     const late = await created({ ifOffline: "queue", expiresMs: 50 });
     expect(await final(late)).toMatchObject({ status: "failed", counts: { skipped: 1 } });
     expect(await rows(late)).toMatchObject([{ status: "skipped", reason: "expired" }]);
@@ -346,54 +328,17 @@ describe("a fan-out", () => {
 
   it("skips a node that was deleted, and loses one that is deleted while it runs", async () => {
     const [gone, running] = await nodes(2);
-    const id = await created({ parallel: 1, selector: `g${group}-*` });
+    const id = await created({ parallel: 1, selector: `g${fanouts.group}-*` });
     await eventually(() => gone?.played.launches.length === 1);
-    await service.send("DELETE", `/v1/nodes/${running?.id}`);
-    await service.send("DELETE", `/v1/nodes/${gone?.id}`);
+    await fanouts.service.send("DELETE", `/v1/nodes/${running?.id}`);
+    await fanouts.service.send("DELETE", `/v1/nodes/${gone?.id}`);
     await eventually(async () => {
-      await tick(service.needs, { since: new Date(), prunedAt: new Date() });
+      await tick(fanouts.service.needs, { since: new Date(), prunedAt: new Date() });
       return (await view(id)).status === "failed";
     });
     expect(await rows(id)).toMatchObject([
       { status: "lost", reason: "node_deleted" },
       { status: "skipped", reason: "node_deleted" },
     ]);
-  });
-});
-
-describe("without a driver", () => {
-  it("the ticks alone bring a fan-out to its end, and take up claims that were cut off", async () => {
-    const service = await openService();
-    const [one, other] = [await service.node(), await service.node()];
-    for (const { played } of [one, other]) played.onStart = ({ id }) => played.exit(id);
-    const { body } = await service.post("/v1/fanouts", {
-      selector: "*",
-      process: { command: "x" },
-      parallel: 1,
-    });
-    const id = String(body["id"]);
-    // A control plane that dies between the claim and the start.
-    const claimed = await service.needs.store.fanouts.advance(id, {
-      ...{
-        now: service.needs.now(),
-        graceMs: 1000,
-        staleMs: 3000,
-        batch: 10,
-        newProcessId: () => "proc_00000000000000000000000001",
-      },
-      outlook: ({ status, reason }) => ({ status, reason, expire: false, room: 1, lookAt: null }),
-    });
-    expect(claimed).toMatchObject({
-      outcome: "advanced",
-      starts: [{ processId: "proc_00000000000000000000000001" }],
-    });
-    service.rig.clock.aheadMs = 4000;
-    const isDone = async () => {
-      await tick(service.needs, { since: new Date(), prunedAt: new Date() });
-      return (await service.get(`/v1/fanouts/${id}`)).body["status"] === "succeeded";
-    };
-    await eventually(isDone);
-    expect([one, other].map(({ played }) => played.launches.length)).toEqual([1, 1]);
-    await service.close();
   });
 });
