@@ -15,8 +15,8 @@ async function run(command: Command): Promise<number> {
     );
   // Its own small entry: migrating needs neither the app nor the link.
   // oxlint-disable-next-line no-restricted-imports
-  const { migrate } = await import("../../control-plane/store/migrate.ts");
-  const applied = await migrate(url).catch((error: unknown) => {
+  const { migrateAt } = await import("../../control-plane/entry/migrate.ts");
+  const applied = await migrateAt(url).catch((error: unknown) => {
     throw new UsageError(`the database could not be migrated: ${reason(error)}`);
   });
   await say(

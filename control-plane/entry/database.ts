@@ -1,9 +1,9 @@
 import { startEmbeddedPostgres } from "../store/embedded/start.ts";
-import { migrate } from "../store/migrate.ts";
 import { openPostgresStore } from "../store/postgres/open.ts";
 import type { Store } from "../store/store.ts";
-import { databaseSocket } from "./database-socket.ts";
+import { databaseAt } from "./database-socket.ts";
 import type { MaskingLog } from "./log.ts";
+import { migrateAt } from "./migrate.ts";
 import { SettingError, type Settings } from "./settings.ts";
 
 /** The store of a control plane and the way to end it: the pool first, then the database if it is Drover's own. */
@@ -24,13 +24,13 @@ export const openDatabase = async (settings: Settings, log: MaskingLog): Promise
 const openAt = async (url: string, log: MaskingLog, stop: () => Promise<void>): Promise<Database> => {
   const password = decodeURIComponent(new URL(url).password);
   if (password !== "") log.hide(password);
-  const applied = await migrate(url).catch((error: unknown) => {
+  const applied = await migrateAt(url).catch((error: unknown) => {
     throw new SettingError(`the database cannot be used: ${reasonOf(error)} (see DATABASE_URL)`, {
       cause: error,
     });
   });
   if (applied.length > 0) log.info("database.migrated", { applied });
-  const store = openPostgresStore({ url, socket: databaseSocket });
+  const store = openPostgresStore(databaseAt(url));
   return {
     store,
     async close() {

@@ -4,20 +4,22 @@
 // also when a later one is there already, which happens when two branches meet.
 // Because of the one transaction no migration may use CREATE INDEX CONCURRENTLY.
 
-import postgres, { type Sql } from "postgres";
 import { migrations, type Migration } from "../../drizzle/migrations.generated.ts";
+import { type DatabaseOptions, openConnection, type Sql } from "./postgres/client.ts";
 
 const lockKey = 4_600_187_302;
 const lockLimitMs = 60_000;
-const connectLimitS = 10;
 
-type Target = string | Sql;
 type Applied = { tag: string; hash: string };
 
 /** Brings the schema of a database up to date and returns the tags it applied; safe to call from many starts at once. */
-export function migrate(target: Target, wanted: readonly Migration[] = migrations): Promise<string[]> {
-  return connected(target, (sql) =>
-    sql.begin(async (transaction) => {
+export async function migrate(
+  database: DatabaseOptions,
+  wanted: readonly Migration[] = migrations,
+): Promise<string[]> {
+  const { sql } = openConnection(database);
+  try {
+    return await sql.begin(async (transaction) => {
       await transaction.unsafe(`set local lock_timeout = ${lockLimitMs}`);
       await transaction.unsafe("set local statement_timeout = 0");
       await transaction`select pg_advisory_xact_lock(${lockKey})`;
@@ -28,23 +30,23 @@ export function migrate(target: Target, wanted: readonly Migration[] = migration
         await transaction`insert into drover_migrations (tag, hash) values (${tag}, ${hash})`;
       }
       return missing.map((migration) => migration.tag);
-    }),
-  );
+    });
+  } finally {
+    await sql.end({ timeout: 5 });
+  }
 }
 
 /** The tags that this build has and the database lacks; empty when the schema is current. */
-export function migrationsPending(
-  target: Target,
+export async function migrationsPending(
+  sql: Sql,
   wanted: readonly Migration[] = migrations,
 ): Promise<string[]> {
-  return connected(target, async (sql) => {
-    const [found] = await sql<
-      { exists: boolean }[]
-    >`select to_regclass('drover_migrations') is not null as exists`;
-    if (!found?.exists) return wanted.map((migration) => migration.tag);
-    const applied = await sql<Applied[]>`select tag, hash from drover_migrations`;
-    return notIn(applied, wanted).map((migration) => migration.tag);
-  });
+  const [found] = await sql<
+    { exists: boolean }[]
+  >`select to_regclass('drover_migrations') is not null as exists`;
+  if (!found?.exists) return wanted.map((migration) => migration.tag);
+  const applied = await sql<Applied[]>`select tag, hash from drover_migrations`;
+  return notIn(applied, wanted).map((migration) => migration.tag);
 }
 
 const historyTable = `create table if not exists drover_migrations (
@@ -56,21 +58,4 @@ function notIn(applied: Applied[], wanted: readonly Migration[]): Migration[] {
   const changed = wanted.find(({ tag, hash }) => hashes.has(tag) && hashes.get(tag) !== hash);
   if (changed) throw new Error(`Migration ${changed.tag} was applied to this database with another text.`);
   return wanted.filter(({ tag }) => !hashes.has(tag)).toSorted((a, b) => (a.tag < b.tag ? -1 : 1));
-}
-
-async function connected<T>(target: Target, work: (sql: Sql) => Promise<T>): Promise<T> {
-  if (typeof target !== "string") return work(target);
-  const sql = postgres(target, {
-    max: 1,
-    connect_timeout: connectLimitS,
-    // See postgres/client.ts.
-    fetch_types: false,
-    onnotice: () => {},
-    connection: { application_name: "drover-migrate" },
-  });
-  try {
-    return await work(sql);
-  } finally {
-    await sql.end({ timeout: 5 });
-  }
 }

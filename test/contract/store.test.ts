@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { databaseAt } from "../../control-plane/entry/database-socket.ts";
 import { openPostgresStore } from "../../control-plane/store/postgres/open.ts";
 import type { Store } from "../../control-plane/store/store.ts";
 import { testDatabase, type TestDatabase } from "../support/postgres.ts";
@@ -19,7 +20,7 @@ describe("the Postgres store", () => {
 
   beforeAll(async () => {
     database = await testDatabase();
-    store = openPostgresStore({ url: database.url, poolSize: 5 });
+    store = openPostgresStore({ ...databaseAt(database.url), poolSize: 5 });
   });
 
   afterAll(async () => {

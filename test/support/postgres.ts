@@ -4,6 +4,7 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres from "postgres";
+import { databaseAt } from "../../control-plane/entry/database-socket.ts";
 import { startEmbeddedPostgres } from "../../control-plane/store/embedded/start.ts";
 import { migrate } from "../../control-plane/store/migrate.ts";
 
@@ -67,7 +68,7 @@ export function urlOfDatabase(serverUrl: string, name: string): string {
 
 async function makeTemplate(serverUrl: string): Promise<void> {
   await asAdmin(serverUrl, `create database ${templateName}`);
-  await migrate(urlOfDatabase(serverUrl, templateName));
+  await migrate(databaseAt(urlOfDatabase(serverUrl, templateName)));
 }
 
 async function databaseFromTemplate(serverUrl: string): Promise<TestDatabase> {

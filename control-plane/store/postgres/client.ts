@@ -1,58 +1,73 @@
-import postgres, { type ISql, type JSONValue, type Sql as AnySql } from "postgres";
+import postgres, { type ISql, type JSONValue, type Sql as Client } from "postgres";
 import { storable } from "./text.ts";
 
-type Types = { int8: number; texts: string[] };
-
-/** The pool itself, which can open transactions. */
-export type Pool = AnySql<Types>;
+export type Types = { int8: number; texts: string[] };
 
 /** The pool, or one transaction of it. */
 export type Sql = ISql<Types>;
+
+/** Where the package wants to connect to; of several hosts the first. */
+export type Place = { path: string | false; host: string[]; port: number[] };
 
 export type DatabaseOptions = {
   /** `postgres://…`; an empty one would silently mean localhost and is refused. */
   url: string;
   /** Connections at most; 10 unless said. */
   poolSize?: number;
-  /** Opens the sockets, given the options of the package; its own unless said, which lose track when one breaks. */
-  socket?: ((place: never) => unknown) | undefined;
+  /** Opens a socket to the place, which the runtime of the control plane has to know how to do. */
+  socket: (place: Place) => unknown;
 };
 
 const connectLimitS = 10;
-const idleLimitS = 20;
-const longestPauseS = 1;
 const statementLimitMs = 30_000;
 const lockLimitMs = 10_000;
 
-/** What a client that listens wants to hear; the types of the package leave `onnotify` out. */
-export type Hearing = { onnotify(channel: string, payload: string): void; onclose(): void };
+/** A connection of one life; `over` aborts when it ends, and whatever it is asked fails from then on. */
+export type Connection = { sql: Client<Types>; over: AbortSignal };
 
-/** The pool of this process: camelCase columns, int8 as number, Dates, and a limit on every statement and lock. */
-export function openClient({ url, poolSize = 10, socket }: DatabaseOptions, hearing?: Hearing): Pool {
+/**
+ * A client with a single connection, opened with its first question and never again. It is over when it ends in whatever
+ * way: then all that it was asked fails.
+ *
+ * The package would mend the connection under the questions that wait for it, and lose track of whose answer is whose: it
+ * hands questions to a connection between its error and its close, sends the rollback of a transaction on one that is no
+ * longer there and counts on its answer later, and tries for ever where one closes before it is ready. So a second
+ * attempt to connect is refused, and what waits is ended.
+ *
+ * camelCase columns, int8 as number, Dates, and a limit on every statement and lock.
+ */
+export function openConnection(
+  { url, socket }: DatabaseOptions,
+  onnotify?: (channel: string, payload: string) => void,
+): Connection {
   if (url.trim() === "") throw new Error("The URL of the database is empty.");
-  return postgres(url, {
-    max: poolSize,
-    connect_timeout: connectLimitS,
-    // The types of the package leave it out.
-    ...(socket === undefined ? {} : { socket }),
-    // A connection that listens is kept whatever its age.
-    ...(hearing === undefined ? { idle_timeout: idleLimitS } : { max_lifetime: null, ...hearing }),
-    // A database that is back is used again within a second; the package's own pauses grow to 20 s.
-    backoff: (failures) => (0.5 + Math.random() / 2) * Math.min(2 ** failures / 100, longestPauseS),
-    onnotice: () => {},
-    // Only names of columns: the keys inside of jsonb belong to users.
-    transform: { column: { from: postgres.toCamel } },
-    // The package would ask each new connection for its types of arrays, and end the whole program, out of reach of any
-    // handler, where the connection breaks before the answer (porsager/postgres#1192). Text arrays are all we send.
-    fetch_types: false,
-    types: { int8, texts },
-    connection: {
-      application_name: "drover",
-      statement_timeout: statementLimitMs,
-      lock_timeout: lockLimitMs,
+  const ending = new AbortController();
+  let isOpened = false;
+  const end = (): void => {
+    if (ending.signal.aborted) return;
+    ending.abort(closed());
+    void sql.end({ timeout: 0 });
+  };
+  // The types of the package leave some of these out.
+  const options = {
+    ...settings,
+    ...(onnotify && { onnotify }),
+    onclose: end,
+    socket: (place: Place) => {
+      if (isOpened) end();
+      ending.signal.throwIfAborted();
+      isOpened = true;
+      return socket(place);
     },
-  });
+  };
+  const sql = postgres(url, options);
+  return { sql, over: ending.signal };
 }
+
+const closed = () =>
+  Object.assign(new Error("the connection to the database ended before it had answered"), {
+    code: "CONNECTION_CLOSED",
+  });
 
 // Every int8 here is a count of bytes, lines or milliseconds below 2^53.
 const int8 = { to: 20, from: [20], parse: Number, serialize: String };
@@ -64,6 +79,24 @@ const texts = {
   parse: (literal: string): string[] => [literal],
   serialize: (all: string[]): string =>
     `{${all.map((text) => `"${text.replaceAll(/["\\]/g, String.raw`\$&`)}"`).join(",")}}`,
+};
+
+const settings = {
+  max: 1,
+  connect_timeout: connectLimitS,
+  max_lifetime: null,
+  onnotice: () => {},
+  // Only names of columns: the keys inside of jsonb belong to users.
+  transform: { column: { from: postgres.toCamel } },
+  // The package would ask each new connection for its types of arrays, and end the whole program, out of reach of any
+  // handler, where the connection breaks before the answer (porsager/postgres#1192). Text arrays are all we send.
+  fetch_types: false,
+  types: { int8, texts },
+  connection: {
+    application_name: "drover",
+    statement_timeout: statementLimitMs,
+    lock_timeout: lockLimitMs,
+  },
 };
 
 /** A jsonb parameter: the value itself, never its text, so that the column holds an object. */

@@ -6,7 +6,8 @@
 
 import type { EventType } from "#shared/api/event.ts";
 import type { EventPosition, EventRow, Events, NewEvent } from "../events.ts";
-import { json, type Pool, type Sql } from "./client.ts";
+import { json, type Sql } from "./client.ts";
+import { type Pool } from "./pool.ts";
 
 type Numbered = { transaction: string; id: number };
 type Shown = NewEvent & Numbered & { settled: boolean };

@@ -3,7 +3,8 @@
 
 import { canceling, isFinalFanout, nodeEndings } from "#shared/fanout-state.ts";
 import type { Advance, Advanced, Claim, FanoutRow, Fanouts, Outlook } from "../fanouts.ts";
-import { json, type Pool, type Sql } from "./client.ts";
+import { json, type Sql } from "./client.ts";
+import { type Pool } from "./pool.ts";
 import { digestsOf } from "./fanout-output.ts";
 import { fanoutRow, fanoutsWithCounts, isClaim, type FanoutRecord } from "./fanout-rows.ts";
 

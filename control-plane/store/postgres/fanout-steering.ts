@@ -3,7 +3,8 @@
 
 import { canceling } from "#shared/fanout-state.ts";
 import type { Fanouts } from "../fanouts.ts";
-import type { Pool, Sql } from "./client.ts";
+import type { Sql } from "./client.ts";
+import type { Pool } from "./pool.ts";
 import { isClaim, unclaimed } from "./fanout-rows.ts";
 
 type Steering = Pick<Fanouts, "pause" | "resume" | "cancel" | "retry" | "refuse">;

@@ -1,5 +1,6 @@
 import type { FanoutNodeRow, Fanouts } from "../fanouts.ts";
-import { json, type Pool, type Sql } from "./client.ts";
+import { json, type Sql } from "./client.ts";
+import { type Pool } from "./pool.ts";
 import { advance } from "./fanout-advance.ts";
 import { output } from "./fanout-output.ts";
 import { fanoutRow, fanoutsWithCounts, nodeColumns, type FanoutRecord } from "./fanout-rows.ts";

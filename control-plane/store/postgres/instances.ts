@@ -1,5 +1,6 @@
 import type { Instances } from "../cluster.ts";
-import type { Pool, Sql } from "./client.ts";
+import type { Sql } from "./client.ts";
+import type { Pool } from "./pool.ts";
 import { eventOfEach } from "./events.ts";
 
 /** An instance that did not say for this long that it lives is dead. */

@@ -1,6 +1,7 @@
 import type { EnrollOutcome, JoinTokenRow, JoinTokens } from "../store.ts";
 import type { joinTokens } from "../../../drizzle/schema.ts";
-import { json, type Pool } from "./client.ts";
+import { json } from "./client.ts";
+import { type Pool } from "./pool.ts";
 import { enroll } from "./enroll.ts";
 
 type JoinTokenRecord = typeof joinTokens.$inferSelect;

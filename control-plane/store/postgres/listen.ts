@@ -1,5 +1,5 @@
 import { pause } from "#shared/pause.ts";
-import { openClient, type DatabaseOptions, type Pool } from "./client.ts";
+import { type DatabaseOptions, openConnection, type Sql } from "./client.ts";
 
 export type Listener = {
   onPayload(payload: string): void;
@@ -53,32 +53,29 @@ async function listenOnce(
   { channel, options, listener }: Listening,
   began: () => void,
 ): Promise<void> {
-  const ended = new AbortController();
-  const client = openClient(
-    { ...options, poolSize: 1 },
-    { onnotify: (_channel, payload) => listener.onPayload(payload), onclose: () => ended.abort() },
-  );
-  const over = AbortSignal.any([signal, ended.signal]);
+  const connection = openConnection(options, (_channel, payload) => listener.onPayload(payload));
+  const { sql } = connection;
+  const over = AbortSignal.any([signal, connection.over]);
   try {
-    await client.unsafe(`listen ${channel}`);
+    await sql.unsafe(`listen ${channel}`);
     began();
     listener.onListening();
     while (!over.aborted) {
       await pause(checkEveryMs, over);
-      if (!over.aborted) await answers(client);
+      if (!over.aborted) await answers(sql);
     }
   } finally {
-    await client.end({ timeout: 0 });
+    await sql.end({ timeout: 0 });
   }
 }
 
-async function answers(client: Pool): Promise<void> {
+async function answers(sql: Sql): Promise<void> {
   const late = new AbortController();
   const timeOut = pause(checkEveryMs, late.signal).then(() => {
     if (!late.signal.aborted) throw new Error("the connection that listens does not answer");
   });
   try {
-    await Promise.race([client`select 1`, timeOut]);
+    await Promise.race([sql`select 1`, timeOut]);
   } finally {
     late.abort();
   }

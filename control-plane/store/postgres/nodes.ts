@@ -1,5 +1,6 @@
 import type { Nodes } from "../store.ts";
-import { jsonOrNull, type Pool } from "./client.ts";
+import { jsonOrNull } from "./client.ts";
+import { type Pool } from "./pool.ts";
 import { appendEvents } from "./events.ts";
 import { maintenance } from "./maintenance.ts";
 import { findNode, loseUnfinished, nodeRow, nodesWithCounts, type NodeRecord } from "./node-rows.ts";

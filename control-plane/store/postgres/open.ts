@@ -1,6 +1,7 @@
 import type { Store } from "../store.ts";
 import { migrationsPending } from "../migrate.ts";
-import { openClient, type DatabaseOptions, type Pool } from "./client.ts";
+import { type DatabaseOptions } from "./client.ts";
+import { openPool, type Pool } from "./pool.ts";
 import { eventStore } from "./events.ts";
 import { fanoutStore } from "./fanouts.ts";
 import { idempotencyStore } from "./idempotency.ts";
@@ -17,7 +18,7 @@ const closeLimitS = 5;
 
 /** The store on a Postgres whose schema `migrate` has made; connects with the first question. */
 export function openPostgresStore(options: DatabaseOptions): Store {
-  const sql = openClient(options);
+  const sql = openPool(options);
   return {
     nodes: withUnavailable(nodeStore(sql)),
     joinTokens: withUnavailable(joinTokenStore(sql)),

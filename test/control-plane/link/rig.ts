@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { newId } from "#shared/ids.ts";
 import type { Launch } from "#shared/link/launch.ts";
+import { databaseAt } from "../../../control-plane/entry/database-socket.ts";
 import { createMemoryBus } from "../../../control-plane/bus/memory.ts";
 import { openCluster } from "../../../control-plane/cluster/cluster.ts";
 import { dispatchFor } from "../../../control-plane/link/dispatch.ts";
@@ -59,7 +60,7 @@ type RigOptions = {
 };
 
 async function rigOn({ url, times, wrap, key }: RigOptions) {
-  const store = openPostgresStore({ url, poolSize: 4 });
+  const store = openPostgresStore({ ...databaseAt(url), poolSize: 4 });
   const lines: LogLine[] = [];
   const clock = { aheadMs: 0 };
   const log = logInto(lines);

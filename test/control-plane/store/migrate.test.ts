@@ -2,7 +2,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { databaseAt } from "../../../control-plane/entry/database-socket.ts";
 import { migrate, migrationsPending } from "../../../control-plane/store/migrate.ts";
+import { openConnection } from "../../../control-plane/store/postgres/client.ts";
 import { embeddedMigrations } from "../../../drizzle/embed.ts";
 import { migrations, type Migration } from "../../../drizzle/migrations.generated.ts";
 import { urlOfDatabase } from "../../support/postgres.ts";
@@ -39,6 +41,15 @@ describe("the migrations", () => {
   });
 });
 
+const pending = async (url: string, wanted?: Migration[]): Promise<string[]> => {
+  const { sql } = openConnection(databaseAt(url));
+  try {
+    return await migrationsPending(sql, wanted);
+  } finally {
+    await sql.end();
+  }
+};
+
 describe("migrate", () => {
   let url = "";
   beforeAll(async () => {
@@ -46,36 +57,38 @@ describe("migrate", () => {
   });
 
   it("applies all migrations once when many start at the same time", async () => {
-    expect(await migrationsPending(url)).toEqual(migrations.map(({ tag }) => tag));
-    const applied = await Promise.all([1, 2, 3, 4, 5, 6].map(() => migrate(url)));
+    expect(await pending(url)).toEqual(migrations.map(({ tag }) => tag));
+    const applied = await Promise.all([1, 2, 3, 4, 5, 6].map(() => migrate(databaseAt(url))));
     expect(applied.flat()).toEqual(migrations.map(({ tag }) => tag));
-    expect(await migrationsPending(url)).toEqual([]);
+    expect(await pending(url)).toEqual([]);
   });
 
   it("applies an older migration that came in after a later one", async () => {
     const other = await emptyDatabase();
-    expect(await migrate(other, [one, three])).toEqual([one.tag, three.tag]);
-    expect(await migrationsPending(other, [one, two, three])).toEqual([two.tag]);
-    expect(await migrate(other, [one, two, three])).toEqual([two.tag]);
+    expect(await migrate(databaseAt(other), [one, three])).toEqual([one.tag, three.tag]);
+    expect(await pending(other, [one, two, three])).toEqual([two.tag]);
+    expect(await migrate(databaseAt(other), [one, two, three])).toEqual([two.tag]);
   });
 
   it("applies nothing when one of several fails", async () => {
     const other = await emptyDatabase();
-    await expect(migrate(other, [one, step("0001_bad", "create tabel two ()")])).rejects.toThrow(
+    await expect(migrate(databaseAt(other), [one, step("0001_bad", "create tabel two ()")])).rejects.toThrow(
       "syntax error",
     );
-    expect(await migrationsPending(other, [one, two])).toEqual([one.tag, two.tag]);
+    expect(await pending(other, [one, two])).toEqual([one.tag, two.tag]);
   });
 
   it("refuses a migration whose text changed after it was applied, naming it", async () => {
     const other = await emptyDatabase();
-    await migrate(other, [one]);
-    await expect(migrate(other, [step(one.tag, "create table one (n bigint)")])).rejects.toThrow(one.tag);
+    await migrate(databaseAt(other), [one]);
+    await expect(migrate(databaseAt(other), [step(one.tag, "create table one (n bigint)")])).rejects.toThrow(
+      one.tag,
+    );
   });
 
   it("says that the database can not be reached instead of waiting", async () => {
     const url = new URL(inject("postgresUrl"));
     url.port = "1";
-    await expect(migrate(url.href)).rejects.toMatchObject({ code: "ECONNREFUSED" });
+    await expect(migrate(databaseAt(url.href))).rejects.toMatchObject({ code: "ECONNREFUSED" });
   });
 });

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { openClient, type Pool } from "../../../../control-plane/store/postgres/client.ts";
+import { databaseAt } from "../../../../control-plane/entry/database-socket.ts";
+import { openPool, type Pool } from "../../../../control-plane/store/postgres/pool.ts";
 import { testDatabase, type TestDatabase } from "../../../support/postgres.ts";
 import { Proxy } from "../../../support/proxy.ts";
 
@@ -13,7 +14,7 @@ beforeAll(async () => {
 beforeEach(() => {
   const url = new URL(database.url);
   url.port = String(proxy.port);
-  sql = openClient({ url: url.href, poolSize: 1 });
+  sql = openPool({ ...databaseAt(url.href), poolSize: 1 });
 });
 afterEach(() => sql.end({ timeout: 0 }));
 afterAll(async () => {

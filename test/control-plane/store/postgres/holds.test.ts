@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openClient, type Pool } from "../../../../control-plane/store/postgres/client.ts";
+import { databaseAt } from "../../../../control-plane/entry/database-socket.ts";
+import { openPool, type Pool } from "../../../../control-plane/store/postgres/pool.ts";
 import { maintenance } from "../../../../control-plane/store/postgres/maintenance.ts";
 import { openPostgresStore } from "../../../../control-plane/store/postgres/open.ts";
 import { starts } from "../../../../control-plane/store/postgres/starts.ts";
@@ -14,11 +15,11 @@ describe("a drain or a lease, and starts that are on their way in at that moment
   let store: Store;
   beforeAll(async () => {
     database = await testDatabase();
-    sql = openClient({ url: database.url, poolSize: 4 });
-    store = openPostgresStore({ url: database.url, poolSize: 2 });
+    sql = openPool({ ...databaseAt(database.url), poolSize: 4 });
+    store = openPostgresStore({ ...databaseAt(database.url), poolSize: 2 });
   });
   afterAll(async () => {
-    await Promise.all([sql.end(), store.close()]);
+    await Promise.all([sql.end({ timeout: 5 }), store.close()]);
     await database.drop();
   });
 
