@@ -117,8 +117,8 @@ const knownTag = (entry: ProcEntry, atTicks: number): string | undefined => {
 };
 
 /**
- * Whether anything may live on after the leader, cheaply: somebody in the wrapper's group, or a process with a higher pid
- * that carries the tag. (One with a lower pid, where pids began anew, is found by the next full look.)
+ * Whether anything may live on after the leader, cheaply: somebody in the wrapper's group, or a process with a later pid
+ * that carries the tag.
  */
 export const mayHaveMembers = (tree: Tree): boolean => {
   const root = tree.wrapper?.pid;
@@ -127,10 +127,14 @@ export const mayHaveMembers = (tree: Tree): boolean => {
   return groupLives(root) || pidsAfter(root).some((pid) => pid !== tree.keeperPid && tagOf(pid) === tree.id);
 };
 
-/** Pids that were given out after this one; where only a few were, they are counted up instead of listed. */
+/**
+ * Pids that were given out after this one: those up to the last, which is a lower one where pids began anew. Where only a few were,
+ * they are counted up instead of listed.
+ */
 const pidsAfter = (pid: number): number[] => {
   const last = lastPid();
-  if (last >= pid && last - pid <= 50) return Array.from({ length: last - pid }, (_, n) => pid + 1 + n);
+  if (last < pid) return allPids().filter((other) => other > pid || other <= last);
+  if (last - pid <= 50) return Array.from({ length: last - pid }, (_, n) => pid + 1 + n);
   return allPids().filter((other) => other > pid);
 };
 

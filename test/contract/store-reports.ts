@@ -93,6 +93,16 @@ export function reportsContract(store: OpenStore): void {
       expect(await take(ending(id, 4))).toMatchObject({ changed: [] });
     });
 
+    it("leaves the survivors of an ended row alone while the agent only comes to look for them", async () => {
+      const { id } = await inserted(store());
+      const survivors = [{ pid: 7, command: "server" }];
+      await take(ending(id, 1, { survivors }));
+      await take(report(id, 2, { totalBytes: 5 }));
+      expect(await processOf(store(), id)).toMatchObject({ status: "exited", survivors, totalBytes: 5 });
+      await take(ending(id, 3));
+      expect(await processOf(store(), id)).toMatchObject({ survivors: [] });
+    });
+
     it("brings pid, folder and start also to a row that is stopping already, and keeps the first start time", async () => {
       const { id } = await inStatus(store(), "starting");
       await take(report(id, 1, { status: "stopping", pid: null, cwd: null, startedAt: null }));

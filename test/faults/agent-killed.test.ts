@@ -127,6 +127,24 @@ describe("kill -9 of the agent", () => {
     );
   });
 
+  it("does not end a reader of a command that has ended while a child of it writes on", async () => {
+    const { folder, give } = signs();
+    const { id } = await product.api.start({
+      node: "n1",
+      cwd: folder,
+      command: `(${untilGiven("go")}; echo late) & echo early; exit 5`,
+    });
+    const heard = hear(product.api, id);
+    const looked = async () => product.api.process(id);
+    await eventually(async () => (await looked()).survivors.length > 0);
+    await agent().restart();
+    await product.status("n1", "online");
+    await eventually(async () => !(await looked()).stale);
+    expect(await looked()).toMatchObject({ status: "exited", exitCode: 5 });
+    give("go");
+    expect(bytesOf(await heard).toString()).toBe("early\nlate\n");
+  });
+
   it("keeps what can be read of an ended command, and its head and tail while the node is away", async () => {
     const { id } = await product.api.exec({ node: "n1", command: "seq 1 100000" });
     const whole = await product.api.raw(id);

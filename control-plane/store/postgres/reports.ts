@@ -52,6 +52,8 @@ function takeAll(sql: Sql, ids: string[], text: string): Promise<Taken[]> {
   const ofNode = sql`(p.node_id = r."nodeId") is true`;
   const advances = sql`(p.status || '>' || r.status) = any(rule.allowed)`;
   const ended = sql`(p.concluded_at is not null or (r.final and ${advances}))`;
+  // An agent that was just started knows of none until it has looked, and says `running` until then.
+  const survivors = sql`case when r.final then r.survivors else p.survivors end`;
   return sql<Taken[]>`
     with sent as materialized (
       select * from json_to_recordset(${text}::text::json) as each (
@@ -82,9 +84,9 @@ function takeAll(sql: Sql, ids: string[], text: string): Promise<Taken[]> {
         total_bytes = r."totalBytes",
         omitted_bytes = r."omittedBytes",
         lines = r.lines,
-        survivors = r.survivors,
+        survivors = ${survivors},
         sealed = case when ${ended} then null else p.sealed end,
-        stop = case when ${ended} and r.survivors = '[]'::jsonb then null else p.stop end
+        stop = case when ${ended} and ${survivors} = '[]'::jsonb then null else p.stop end
       from report r, rule
       where p.id = any(${ids}) and p.id = r.id and ${ofNode}
         and (r.revision > p.revision or (p.status = 'lost' and ${advances}))
