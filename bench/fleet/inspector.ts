@@ -1,6 +1,7 @@
 // Node's own inspector, to ask a control plane for what /proc cannot tell: its heap after a collection, and CPU profiles.
 
-import { writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
 
 type Answer = { id: number; result?: Record<string, unknown>; error?: { message: string } };
 
@@ -54,6 +55,7 @@ export class Inspector {
     await this.ask("Profiler.start");
     await during();
     const { profile } = await this.ask("Profiler.stop");
+    await mkdir(dirname(file), { recursive: true });
     await writeFile(file, JSON.stringify(profile));
   }
 

@@ -6,7 +6,7 @@
 import { randomUUID } from "node:crypto";
 import { connect, type Socket } from "node:net";
 import type { DownFrame, UpFrame } from "#shared/link/frames.ts";
-import { pingEveryMs, protocolVersion, silenceMs } from "#shared/link/limits.ts";
+import { controlPlaneSilenceMs, pingEveryMs, protocolVersion } from "#shared/link/limits.ts";
 import { nextAttempt } from "../../node-agent/link/attempts.ts";
 import { linkTimes } from "../../node-agent/link/socket.ts";
 import { verdictOf, type Verdict } from "../../node-agent/link/verdict.ts";
@@ -54,7 +54,8 @@ export class SimulatedAgent {
   #isOpen = false;
   #liveSince: number | undefined;
   #attempt = 0;
-  #pingedAt = 0;
+  #signedAt = 0;
+  #pings: NodeJS.Timeout | undefined;
   #loads: NodeJS.Timeout | undefined;
 
   constructor(identity: Identity, address: { host: string; port: number }, witness: Witness) {
@@ -86,9 +87,10 @@ export class SimulatedAgent {
       end.error = why;
       socket.destroy();
     };
-    const silence = setTimeout(() => give("silence"), silenceMs);
+    const silence = setTimeout(() => give("silence"), controlPlaneSilenceMs);
     const handshake = setTimeout(() => give("no answer to the upgrade"), linkTimes.handshakeMs);
-    const pings = setInterval(() => this.#ping(), pingEveryMs);
+    const pings = setInterval(() => this.#sign(ping), pingEveryMs);
+    this.#pings = pings;
     socket.on("connect", () => socket.write(upgradeRequest(`${host}:${port}`, `Bearer ${nodeId}.${key}`)));
     socket.on("data", (bytes: Buffer) => {
       silence.refresh();
@@ -125,9 +127,9 @@ export class SimulatedAgent {
   }
 
   #frame(frame: DownFrame): void {
-    if (frame.type === "pong") this.#witness.pong(monotonicMs() - this.#pingedAt);
+    if (frame.type === "pong") this.#witness.pong(monotonicMs() - this.#signedAt);
     else if (frame.type === "welcome") this.#welcome();
-    else if (frame.type === "probe") this.#socket?.write(ping);
+    else if (frame.type === "probe") this.#sign(ping);
     else if (frame.type === "start") {
       this.#witness.started(frame.launch.id, monotonicMs());
       this.#processes.start(frame.launch);
@@ -141,8 +143,8 @@ export class SimulatedAgent {
     this.#liveSince = monotonicMs();
     this.#witness.live(this.#liveSince);
     this.#processes.repeat();
-    this.#socket?.write(load);
-    this.#loads = setInterval(() => this.#socket?.write(load), loadEveryMs);
+    this.#sign(load);
+    this.#loads = setInterval(() => this.#sign(load), loadEveryMs);
   }
 
   #ended(verdict: Verdict): void {
@@ -158,14 +160,19 @@ export class SimulatedAgent {
     setTimeout(() => this.open(), waitMs);
   }
 
-  #ping(): void {
+  #sign(frame: Buffer): void {
     // Before the upgrade it would stand in the request.
     if (!this.#isOpen) return;
-    this.#pingedAt = monotonicMs();
-    this.#socket?.write(ping);
+    this.#signedAt = monotonicMs();
+    this.#write(frame);
   }
 
   #say(frame: UpFrame): void {
-    this.#socket?.write(textFrame(JSON.stringify(frame)));
+    this.#write(textFrame(JSON.stringify(frame)));
+  }
+
+  #write(frame: Buffer): void {
+    this.#pings?.refresh();
+    this.#socket?.write(frame);
   }
 }

@@ -152,7 +152,6 @@ export class LiveNode {
   take(frame: LiveFrame): void {
     switch (frame.type) {
       case "ping":
-        this.send({ type: "pong" });
         return this.#noteSign();
       case "load":
         return this.#takeLoad(frame.load);

@@ -147,9 +147,9 @@ export class Session {
       this.#orderly = true;
       return this.close(1000, "goodbye");
     }
-    if (frame.type === "ping" && state.phase === "admission") this.send({ type: "pong" });
-    else if (state.phase === "live" && frame.type !== "hello" && frame.type !== "goodbye")
-      state.node.take(frame);
+    if (frame.type === "ping" || frame.type === "load") this.#wire.answer();
+    if (frame.type === "ping" && state.phase === "admission") return;
+    if (state.phase === "live" && frame.type !== "hello" && frame.type !== "goodbye") state.node.take(frame);
     else this.close(violation, `invalid frame: ${frame.type} in phase ${state.phase}`);
   }
 

@@ -1,11 +1,13 @@
-import { helloWithinMs, silenceMs } from "#shared/link/limits.ts";
+import { agentSilenceMs, helloWithinMs, pongEveryMs } from "#shared/link/limits.ts";
 
 /** How long the link waits for what; tests shorten them. */
 export const linkTimes = {
   /** The first frame must come this soon. */
   helloWithinMs,
   /** A socket that was silent for this long is dropped. */
-  silenceMs,
+  silenceMs: agentSilenceMs,
+  /** Signs of life are answered when nothing was said for this long. */
+  pongEveryMs,
   /** A live agent whose node another one claims must answer a probe this soon. */
   challengeMs: 2000,
   /** A socket that does not finish the closing handshake is dropped after this. */

@@ -17,6 +17,7 @@ export class Wire {
   #open = true;
   #closed = false;
   #heardAt = performance.now();
+  #saidAt = -Infinity;
   #silence: ReturnType<typeof setTimeout> | undefined;
   #closing: ReturnType<typeof setTimeout> | undefined;
 
@@ -45,7 +46,13 @@ export class Wire {
     const text = JSON.stringify(frame);
     if (!fitsInFrame(text)) return false;
     this.#socket.send(text);
+    this.#saidAt = performance.now();
     return true;
+  }
+
+  /** Answers a sign of life, unless the far end heard something lately. */
+  answer(): void {
+    if (performance.now() - this.#saidAt >= this.#times.pongEveryMs) this.send({ type: "pong" });
   }
 
   close(code: number, reason: string): void {

@@ -1,6 +1,6 @@
 import { WebSocket } from "ws";
 import type { UpFrame } from "#shared/link/frames.ts";
-import { maxFrameBytes, pingEveryMs, silenceMs } from "#shared/link/limits.ts";
+import { controlPlaneSilenceMs, maxFrameBytes, pingEveryMs } from "#shared/link/limits.ts";
 
 /** How a socket ended: its close code (1006 without a close frame), the HTTP status where no socket came about, and what went wrong. */
 export type SocketEnd = {
@@ -11,7 +11,11 @@ export type SocketEnd = {
 };
 
 export type LinkTimes = { pingEveryMs: number; silenceMs: number; handshakeMs: number };
-export const linkTimes: LinkTimes = { pingEveryMs, silenceMs, handshakeMs: 10_000 };
+export const linkTimes: LinkTimes = {
+  pingEveryMs,
+  silenceMs: controlPlaneSilenceMs,
+  handshakeMs: 10_000,
+};
 
 type SocketNeeds = {
   url: string;
@@ -39,7 +43,7 @@ const closeWithinMs = 1000;
 /** The address of the agents' socket below a control plane's. */
 export const linkAddress = (url: string): string => `${url.replace(/^http/, "ws")}/v1/agent`;
 
-/** Opens one socket that pings, and that ends by itself when nothing was heard for too long. */
+/** Opens one socket that pings when nothing else is said, and that ends by itself when nothing was heard for too long. */
 export function openSocket({ url, authorization, times, onOpen, onText, onEnd }: SocketNeeds): AgentSocket {
   const end: SocketEnd = { code: 1006, reason: "", httpStatus: undefined, error: undefined };
   const socket = new WebSocket(linkAddress(url), {
@@ -67,7 +71,9 @@ export function openSocket({ url, authorization, times, onOpen, onText, onEnd }:
     for (const { callback } of ready) callback();
   };
   const sendText = (text: string): void => {
-    if (socket.readyState === WebSocket.OPEN) socket.send(text, sent);
+    if (socket.readyState !== WebSocket.OPEN) return;
+    pings.refresh();
+    socket.send(text, sent);
   };
   const send = (frame: UpFrame): void => sendText(JSON.stringify(frame));
 

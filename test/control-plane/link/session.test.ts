@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { closeCodes, maxFrameBytes } from "#shared/link/limits.ts";
 import { openRig, type Rig } from "./rig.ts";
 
@@ -32,13 +32,26 @@ describe("a session", () => {
   });
 
   it("answers pings, also while it is being admitted", async () => {
-    const agent = rig.agent((await rig.node()).id);
+    const own = await openRig({ pongEveryMs: 0 });
+    const agent = own.agent((await own.node()).id);
     agent.hello();
     agent.say({ type: "ping" });
     expect(agent.told.map((frame) => frame.type)).toEqual(["pong"]);
     await agent.next("welcome");
     agent.say({ type: "ping" });
     expect(await agent.next("pong")).toEqual({ type: "pong" });
+    await own.close();
+  });
+
+  it("answers a sign of life only when it has said nothing for a while", async () => {
+    const own = await openRig({ pongEveryMs: 200 });
+    const agent = await own.online((await own.node()).id);
+    agent.say({ type: "ping" });
+    await vi.waitFor(() => {
+      agent.say({ type: "load", load: { cpu: 0, memUsedBytes: 1, diskFreeBytes: 1 } });
+      expect(agent.told.map((frame) => frame.type)).toEqual(["welcome", "pong"]);
+    });
+    await own.close();
   });
 
   it("closes an agent of another protocol by a reason that names both versions", async () => {
@@ -64,8 +77,7 @@ describe("a session", () => {
       reason: expect.stringContaining("invalid frame"),
     });
     expect(await rig.hub.online(node.id)).toBe(false);
-    other.say({ type: "ping" });
-    expect(await other.next("pong")).toBeDefined();
+    expect(await rig.hub.online(neighbour.id)).toBe(true);
   });
 
   it("closes on binary with 1008 and on a frame over the limit with 1009, counted in bytes", async () => {
