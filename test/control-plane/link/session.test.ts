@@ -70,7 +70,8 @@ describe("a session", () => {
     ["a frame of the other direction", '{"type":"pong"}'],
   ])("closes on %s with 1008 and leaves other sessions alone", async (_what, text) => {
     const [node, neighbour] = [await rig.node(), await rig.node()];
-    const [agent, other] = [await rig.online(node.id), await rig.online(neighbour.id)];
+    const agent = await rig.online(node.id);
+    await rig.online(neighbour.id);
     agent.sayText(text);
     expect(await agent.closed).toMatchObject({
       code: 1008,
