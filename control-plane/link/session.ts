@@ -1,5 +1,4 @@
 import type { DownFrame, Hello, UpFrame } from "#shared/link/frames.ts";
-import { pause } from "#shared/pause.ts";
 import { closeCodes } from "#shared/link/limits.ts";
 import type { Needs } from "../needs.ts";
 import { admit, type Place, wouldAdmit } from "./admission.ts";
@@ -8,6 +7,7 @@ import { parseFrame } from "./frame-text.ts";
 import type { Elsewhere } from "./elsewhere.ts";
 import type { Holders } from "./holders.ts";
 import { LiveNode } from "./live-node.ts";
+import { Probes } from "./probes.ts";
 import type { WriteReports } from "./report-writer.ts";
 import { persist } from "./retry.ts";
 import type { Signs } from "./signs.ts";
@@ -54,7 +54,8 @@ export class Session {
   #instanceId = "";
   #orderly = false;
   #seenAt: Date;
-  #heard = (): void => {};
+  readonly #probes = new Probes();
+  #echoes = false;
 
   constructor(nodeId: string, socket: AgentSocket, around: SessionNeeds) {
     const { needs, holders, times } = around;
@@ -107,15 +108,10 @@ export class Session {
     this.#wire.terminate(why);
   }
 
-  /** Whether the agent answers a probe in time; any frame is an answer. */
-  async answersProbe(): Promise<boolean> {
-    const heard = Promise.withResolvers<void>();
-    this.#heard = heard.resolve;
-    if (!this.send({ type: "probe" })) return false;
-    return Promise.race([
-      heard.promise.then(() => true),
-      pause(this.#times.challengeMs, this.signal).then(() => false),
-    ]);
+  /** Whether the agent answers a probe in time. */
+  answersProbe(): Promise<boolean> {
+    const { challengeMs: withinMs } = this.#times;
+    return this.#probes.ask({ send: (frame) => this.send(frame), withinMs, signal: this.signal });
   }
 
   /** Tries a database call until it works; undefined when the session ends first. */
@@ -135,7 +131,7 @@ export class Session {
     this.#seenAt = this.#needs.now();
     const parsed = parseFrame(text);
     if ("refusal" in parsed) return this.close(parsed.refusal.code, parsed.refusal.reason);
-    this.#heard();
+    this.#probes.heard(parsed.frame, { echoes: this.#echoes });
     if ("wallAt" in parsed.frame) this.#skew.measure(parsed.frame.wallAt, this.#seenAt);
     this.#takeFrame(parsed.frame);
   }
@@ -157,6 +153,7 @@ export class Session {
     clearTimeout(this.#helloTimer);
     this.#state = { phase: "admission" };
     this.#instanceId = hello.instanceId;
+    this.#echoes = hello.echoes ?? false;
     this.#live(hello).catch((error: unknown) => {
       this.#needs.log.error("link.session_failed", { nodeId: this.nodeId, error });
       this.close(1011, "internal error");

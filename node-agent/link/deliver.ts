@@ -20,7 +20,7 @@ export function deliver(frame: LiveFrame, { engine, outbox, socket, requests, fo
     case "pong":
       return;
     case "probe":
-      return socket.send({ type: "ping" });
+      return socket.send({ type: "ping", nonce: frame.nonce });
     case "start":
       return engine.start(frame.launch);
     case "stop":

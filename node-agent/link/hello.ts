@@ -25,5 +25,12 @@ export function helloOf(greeting: Greeting, items: InventoryItem[]): Hello {
       ? items
       : [...items].sort((a, b) => Number(isFinal(a.status)) - Number(isFinal(b.status)));
   const inventory = ordered.slice(0, maxInventory);
-  return { type: "hello", protocol: protocolVersion, ...greeting, wallAt: Date.now(), inventory };
+  return {
+    type: "hello",
+    protocol: protocolVersion,
+    ...greeting,
+    wallAt: Date.now(),
+    echoes: true,
+    inventory,
+  };
 }

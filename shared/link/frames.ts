@@ -23,6 +23,9 @@ const stream = z.enum(streamNames);
 /** The agent's wall clock as it sends, in ms since 1970: only compared with the receiver's, never taken for a time. */
 const wallAt = z.int().optional();
 
+/** The number of a probe; before agents knew it there was none. */
+const nonce = z.int().optional();
+
 /** One process the agent knows to be alive, or ended and not yet acknowledged. */
 export const inventoryItem = z.object({ id, status: z.enum(processStatuses), revision: z.number() });
 
@@ -36,6 +39,8 @@ export const hello = z.object({
   bootId: z.string(),
   facts: nodeFacts,
   wallAt,
+  /** Answers a probe with its number (`nonce`). */
+  echoes: z.literal(true).optional(),
   /** Only asks whether this agent may be the node: `welcome` says yes, nothing is taken or compared, no other frame follows. */
   asks: z.literal(true).optional(),
   inventory: z.array(inventoryItem),
@@ -43,7 +48,8 @@ export const hello = z.object({
 export type Hello = z.infer<typeof hello>;
 
 const goodbye = z.object({ type: z.literal("goodbye") });
-const ping = z.object({ type: z.literal("ping") });
+/** `nonce`: the number of the probe that it answers. */
+const ping = z.object({ type: z.literal("ping"), nonce });
 const load = z.object({ type: z.literal("load"), load: nodeLoad, wallAt });
 /** The start is written down on the node: it will run, or a report says why not. */
 const accepted = z.object({ type: z.literal("accepted"), id });
@@ -104,8 +110,8 @@ const welcome = z.object({
   keyHash: keyHash.optional(),
 });
 const pong = z.object({ type: z.literal("pong") });
-/** Asks for a ping at once: another agent claims this node, and an answer proves that this one lives. */
-const probe = z.object({ type: z.literal("probe") });
+/** Asks for a ping with this number at once: another agent claims this node, and an answer proves that this one lives. */
+const probe = z.object({ type: z.literal("probe"), nonce });
 const start = z.object({ type: z.literal("start"), launch });
 /** Ends a process, or fences one that has not arrived: a later start of this id does nothing and is reported `canceled`. */
 const stop = z.object({ type: z.literal("stop"), id, graceMs: z.number(), reason: z.enum(endReasons) });

@@ -19,7 +19,34 @@ describe("two sockets of one node", () => {
     expect(await young.next("forget")).toBeDefined();
   });
 
-  it("of two agents: the new one is told that it is a duplicate if the old one answers", async () => {
+  it("of two agents: what the old one sent before it was asked is no answer, nor is the answer to another question", async () => {
+    const node = await rig.node();
+    const old = await rig.online(node.id, { echoes: true });
+    const young = rig.agent(node.id);
+    young.hello();
+    const { nonce = 0 } = await old.next("probe");
+    old.say({ type: "ping" });
+    old.say({ type: "ping", nonce: nonce + 1 });
+    old.report({ id: `proc_${"0".repeat(26)}` });
+    expect(await young.next("welcome")).toMatchObject({ epoch: 2 });
+    expect(await old.closed).toBe("terminated");
+  });
+
+  it("of two agents, several of which ask at once: each is told no if the old one answers each", async () => {
+    const node = await rig.node();
+    const old = await rig.online(node.id, { echoes: true });
+    const asked = rig.link.nodes.answersProbe(node.id);
+    const copy = rig.agent(node.id);
+    copy.hello();
+    for (let n = 0; n < 2; n++) {
+      const { nonce } = await old.next("probe");
+      old.say({ type: "ping", nonce });
+    }
+    expect(await copy.closed).toMatchObject({ code: closeCodes.duplicateAgent });
+    expect(await asked).toBe(true);
+  });
+
+  it("of two agents: the new one is told that it is a duplicate if the old one, of a version without numbers, answers", async () => {
     const node = await rig.node();
     const old = await rig.online(node.id);
     const copy = rig.agent(node.id);

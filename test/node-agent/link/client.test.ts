@@ -16,6 +16,7 @@ describe("a link", () => {
     const end = await linked.plane.agent();
     expect(await end.next("hello")).toEqual({
       type: "hello",
+      echoes: true,
       protocol: 1,
       ...greeting,
       wallAt: expect.any(Number),
@@ -53,11 +54,14 @@ describe("a link", () => {
     );
   });
 
-  it("answers a probe with a ping at once", async () => {
+  it("answers a probe with a ping of its number at once", async () => {
     linked.open({ times: { pingEveryMs: 60_000, silenceMs: 60_000, handshakeMs: 5000 } });
     const end = await linked.plane.welcomed();
-    end.send({ type: "probe" });
-    await end.next("ping");
+    end.send({ type: "probe", nonce: 7 }, { type: "probe" });
+    expect([await end.next("ping"), await end.next("ping")]).toEqual([
+      { type: "ping", nonce: 7 },
+      { type: "ping" },
+    ]);
   });
 
   it("lives on when a frame makes the engine fail", async () => {
