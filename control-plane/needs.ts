@@ -3,7 +3,7 @@ import type { PlainFrame, RequestFrame } from "#shared/link/frames.ts";
 import type { Launch } from "#shared/link/launch.ts";
 import type { Bus } from "./bus/bus.ts";
 import type { QueueGauge } from "./queue-gauge.ts";
-import type { NodeSign, Store } from "./store/store.ts";
+import type { HandOut, NodeSign, Store } from "./store/store.ts";
 
 /** What every action may use; the entry of a runtime builds it once. */
 export interface Needs {
@@ -85,9 +85,9 @@ export interface NodeHub {
   free(nodeId: string): number;
   /** Runs rounds of dispatching to a node that is here one after the other; who asks during one shares the next. */
   inTurn(nodeId: string, round: () => Promise<void>): Promise<void>;
-  /** Lets the other instance that holds the node send a stored start, or look at its queue; false when none holds it. */
-  dispatchElsewhere(nodeId: string, id?: string): Promise<boolean>;
-  /** Whether a node that is here confirmed that it has this process (accepted frame, report or inventory). */
+  /** Gives a start to the other instance that holds the node, or lets it look at its queue; false when none holds it. */
+  dispatchElsewhere(nodeId: string, start?: HandOut): Promise<boolean>;
+  /** Whether a node that is here confirmed that it has this process (accepted frame, report or inventory), or cannot be asked yet. */
   confirmed(nodeId: string, processId: string): boolean;
   /** When a start was last sent on a live socket that is here; undefined when it was not. */
   sentAt(nodeId: string, processId: string): Date | undefined;

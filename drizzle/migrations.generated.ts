@@ -218,4 +218,9 @@ CREATE INDEX "events_position" ON "events" USING btree ("transaction","id");`,
     hash: "fbc5abfc808f22f103cb7ac1973a2dbaa628af3978071709d6d26b839eec5f73",
     sql: `ALTER TABLE "processes" ADD COLUMN "lease_id" text;`,
   },
+  {
+    tag: "0006_hand_out",
+    hash: "c006acbec2fa016f14734aa1bfb1b7d17e88f66065f119ae9f9c87d5ef685425",
+    sql: `ALTER TABLE "processes" ADD COLUMN "hand_out" integer DEFAULT 0 NOT NULL;`,
+  },
 ];

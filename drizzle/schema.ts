@@ -133,6 +133,8 @@ export const processes = pgTable(
     createdAt: instant("created_at").notNull(),
     /** When it last left the queue towards its node; the time to confirm the start counts from here. */
     handedOutAt: instant("handed_out_at"),
+    /** How often somebody took it in hand after it was stored; whoever did last decides about it (control-plane/link/dispatch.ts). */
+    handOut: integer("hand_out").notNull().default(0),
     startedAt: instant("started_at"),
     exitedAt: instant("exited_at"),
     durationMs: bigint("duration_ms", { mode: "number" }),

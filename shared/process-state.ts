@@ -1,7 +1,8 @@
 /**
- * A process moves one way: queued → starting → running → stopping → one final state, written once.
- * A report seen twice, late or out of order therefore changes nothing. The one exception is `lost`
- * (its fate was unknown), which may later be replaced by the true ending.
+ * A process moves one way: queued → starting → running → stopping → one final state.
+ * A report seen twice, late or out of order therefore changes nothing. A final state that was said without having seen the
+ * end may be replaced: `lost` (its fate was unknown) by any other, `canceled` and `expired` (it was never to run) by how its
+ * node says that it ended. What ran has done what it did, whoever thought it had not.
  */
 export const liveStatuses = ["queued", "starting", "running", "stopping"] as const;
 export const finalStatuses = [
@@ -48,9 +49,16 @@ const finals: ReadonlySet<string> = new Set(finalStatuses);
 /** Whether nothing more can happen to a process in this state. */
 export const isFinal = (status: ProcessStatus): status is FinalStatus => finals.has(status);
 
-const rank = (status: ProcessStatus): number =>
-  isFinal(status) ? 4 : liveStatuses.indexOf(status as (typeof liveStatuses)[number]);
+/** How much is known, from nothing to the ending. */
+const ranks: Record<ProcessStatus, number> = {
+  ...{ queued: 0, starting: 1, running: 2, stopping: 3 },
+  ...{ lost: 4, canceled: 5, expired: 5 },
+  ...{ exited: 6, killed: 6, timed_out: 6, failed: 6 },
+};
 
-/** Whether a report of `next` may replace `now`: forward only, and `lost` only by a true ending. */
-export const mayAdvance = (now: ProcessStatus, next: ProcessStatus): boolean =>
-  now === "lost" ? isFinal(next) && next !== "lost" : rank(next) > rank(now);
+/** Whether a report of `next` may replace `now`: forward only. */
+export const mayAdvance = (now: ProcessStatus, next: ProcessStatus): boolean => ranks[next] > ranks[now];
+
+/** Whether this says that the process never ran and never will. */
+export const saysItNeverRan = (status: ProcessStatus): boolean =>
+  status === "canceled" || status === "expired";

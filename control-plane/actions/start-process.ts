@@ -110,7 +110,8 @@ const existing = (stored: InsertOutcome): ProcessRow => {
 // After a crash between row and push, the next session of the node finds the row and sends it. A row that waits is
 // offered once more: a place may have come up between the look and the row, and whoever freed it did not see this row.
 const send = async (needs: Needs, process: ProcessRow, launch: Launch): Promise<ProcessRow> => {
-  if (process.status === "starting" && (await dispatchStart(needs, process.nodeId, launch))) return process;
+  const start = { launch, handOut: process.handOut };
+  if (process.status === "starting" && (await dispatchStart(needs, process.nodeId, start))) return process;
   if (process.status === "queued") await dispatchQueued(needs, process.nodeId);
   return { ...process, status: "queued" };
 };

@@ -1,7 +1,7 @@
 import type { PlainFrame, RequestFrame } from "#shared/link/frames.ts";
 import type { Bus } from "../bus/bus.ts";
 import type { Log, OutputChunk, RequestOutcome, RequestWithoutId, Seal } from "../needs.ts";
-import type { Store } from "../store/store.ts";
+import type { HandOut, Store } from "../store/store.ts";
 import type { Elsewhere, FollowedStream, RequestLimit } from "../link/elsewhere.ts";
 import { Follow, type OutputFrame } from "../link/follow.ts";
 import type { LetterBody, LetterOf } from "./letter.ts";
@@ -53,8 +53,9 @@ export class Correspondence implements Elsewhere {
     return (await this.#needs.post.sendToHolder(nodeId, { kind: "push", nodeId, frame })) !== undefined;
   }
 
-  async dispatch(nodeId: string, id?: string): Promise<boolean> {
-    return (await this.#needs.post.sendToHolder(nodeId, { kind: "dispatch", nodeId, id })) !== undefined;
+  async dispatch(nodeId: string, start?: HandOut): Promise<boolean> {
+    const letter = { kind: "dispatch" as const, nodeId, id: start?.id, handOut: start?.handOut };
+    return (await this.#needs.post.sendToHolder(nodeId, letter)) !== undefined;
   }
 
   async request(nodeId: string, frame: RequestWithoutId, limit: RequestLimit): Promise<RequestOutcome> {

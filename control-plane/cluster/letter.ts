@@ -12,8 +12,13 @@ const nodeId = z.string();
 
 /** To the holder of a node. */
 const push = z.object({ kind: z.literal("push"), nodeId, frame: plainFrame });
-/** This start was stored as handed out; without one: the node's queue may have grown. */
-const dispatch = z.object({ kind: z.literal("dispatch"), nodeId, id: z.string().optional() });
+/** This start is the recipient's to send (see link/dispatch.ts); without one: the node's queue may have grown. */
+const dispatch = z.object({
+  kind: z.literal("dispatch"),
+  nodeId,
+  id: z.string().optional(),
+  handOut: z.int().optional(),
+});
 const ask = z.object({
   kind: z.literal("ask"),
   talk,

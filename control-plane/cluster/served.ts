@@ -2,6 +2,7 @@ import { toBase64 } from "#shared/base64.ts";
 import { windowBytes } from "#shared/link/limits.ts";
 import type { Log, RequestOutcome, Seal } from "../needs.ts";
 import type { OwnNodes } from "../link/own-nodes.ts";
+import type { HandOut } from "../store/store.ts";
 import type { LetterBody, LetterOf } from "./letter.ts";
 import type { Post } from "./post.ts";
 import { openedFrame } from "./sealed-stdin.ts";
@@ -16,8 +17,8 @@ export type ServedNeeds = {
   nodes: OwnNodes;
   log: Log;
   seal: Seal;
-  /** Sends a start that was stored, or what is queued. */
-  dispatch(nodeId: string, id?: string): Promise<void>;
+  /** Sends a start that was given, or what is queued. */
+  dispatch(nodeId: string, given?: HandOut): Promise<void>;
 };
 
 type Service = { sender: string; hungUp: AbortController; window?: Window };
@@ -37,7 +38,7 @@ export class Served {
         nodes.push(body.nodeId, body.frame);
         return;
       case "dispatch":
-        return this.#inBackground(dispatch(body.nodeId, body.id));
+        return this.#inBackground(dispatch(body.nodeId, given(body)));
       case "ask":
         return this.#serve(sender, body.talk, (service) => this.#ask(body, service));
       case "probe":
@@ -113,6 +114,10 @@ export class Served {
     work.catch((error: unknown) => this.#needs.log.warn("letter.not_served", { error }));
   }
 }
+
+/** One of before starts had numbers gives what was just stored. */
+const given = ({ id, handOut = 0 }: LetterOf<"dispatch">): HandOut | undefined =>
+  id === undefined ? undefined : { id, handOut };
 
 const otherKey: RequestOutcome = {
   outcome: "refused",

@@ -13,6 +13,7 @@ import { OtherKeyError } from "../cluster/same-key.ts";
 import { dispatchFor } from "../link/dispatch.ts";
 import { openLink, type Link } from "../link/link.ts";
 import type { Config, Needs } from "../needs.ts";
+import type { HandOut } from "../store/store.ts";
 import { startFanoutDriver } from "../scheduler/fanout-driver.ts";
 import { startTicker } from "../scheduler/ticker.ts";
 import { queueGauge } from "../queue-gauge.ts";
@@ -63,7 +64,7 @@ const startOn = async (database: Database, settings: Settings, log: MaskingLog):
   const agents = acceptAgents(server, link, log);
   // Nobody else uses Drover's own database: sessions and claims that a crash left open end now.
   const alone = settings.databaseUrl === undefined;
-  const dispatch = (nodeId: string, id?: string) => dispatchFor(needs, nodeId, id);
+  const dispatch = (nodeId: string, given?: HandOut) => dispatchFor(needs, nodeId, given);
   const port = await cluster
     .serve(link, { alone, dispatch })
     .then(() => listen(server, settings))

@@ -1,15 +1,13 @@
-import { isFinal } from "#shared/process-state.ts";
+import { isFinal, saysItNeverRan } from "#shared/process-state.ts";
 import type { ProcessRow } from "../store/store.ts";
 import type { InventoryItem } from "./alive.ts";
 
 /** What has to be done so that a node's rows and its inventory agree again. */
 export type Comparison = {
   /** Started, never heard of and not there: the start did not arrive. */
-  resend: ProcessRow[];
+  missing: ProcessRow[];
   /** The same, but it went to another machine or data folder than the one that says hello now: it may have arrived there. */
   unconfirmed: ProcessRow[];
-  /** The same, but a stop was asked for meanwhile. */
-  cancel: ProcessRow[];
   /** Once reported and no longer there: the agent lost what it knew. */
   lost: ProcessRow[];
   /** There, and a stop was asked for. */
@@ -37,11 +35,9 @@ export function compare(
   const live = rows.filter((row) => row.status !== "queued" && !isFinal(row.status));
   const absent = live.filter((row) => !there(row));
   const unheard = absent.filter((row) => row.revision === 0 && row.status === "starting");
-  const unstopped = unheard.filter((row) => row.stop === null);
   return {
-    resend: moved ? [] : unstopped,
-    unconfirmed: moved ? unstopped : [],
-    cancel: unheard.filter((row) => row.stop !== null),
+    missing: moved ? [] : unheard,
+    unconfirmed: moved ? unheard : [],
     lost: absent.filter((row) => row.revision > 0 || row.status !== "starting"),
     stop: rows.filter((row) => row.stop !== null && there(row)),
     survivorsLost: rows.filter((row) => isFinal(row.status) && !there(row)),
@@ -59,8 +55,7 @@ export function compare(
 export function stopOfStranger(row: ProcessRow): { graceMs: number } | undefined {
   const mayNotRun =
     (row.status === "lost" && row.stop !== null) ||
-    row.status === "canceled" ||
-    row.status === "expired" ||
+    saysItNeverRan(row.status) ||
     (row.status === "lost" && row.reason === "unconfirmed");
   return mayNotRun ? { graceMs: row.stop?.graceMs ?? row.launch.graceMs } : undefined;
 }

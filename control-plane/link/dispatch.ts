@@ -1,10 +1,27 @@
 import type { Launch } from "#shared/link/launch.ts";
 import type { Needs } from "../needs.ts";
-import type { ProcessRow } from "../store/store.ts";
+import type { HandOut, StartInHand, UnheardEnding } from "../store/store.ts";
 import { completeLaunch } from "./launch.ts";
 
 /**
- * From rows to the node. A row that is `starting` was handed out; what could not be sent after all goes back to `queued`.
+ * From rows to the node.
+ *
+ *   queued    nobody has it in hand, and it is on no node: a stop ends it at once
+ *   starting  somebody has it in hand, or had and is gone; it may be on the node
+ *
+ * Whoever takes a start in hand raises the number of its row (`handOut`), in the statement that takes it: who stored it has it
+ * under the number 0, then whoever takes it out of the queue, the control plane to which a letter gives it away, and the session
+ * whose hello did not list it. Whoever had it has it no more.
+ *
+ * 1. Only who has a start in hand sends it, and afterwards does nothing more to its row: a report ends it, or the next hello, or
+ *    the fence.
+ * 2. What was not sent is put back or ended under the number that was had. So a row goes back to `queued`, or ends as `canceled` or
+ *    `expired`, only if nobody else has sent it meanwhile.
+ * 3. A hello that does not list a start proves that it is not on the node, whoever sent it, unless another machine had the node
+ *    before (see reconcile). Then nobody's number counts any more, and the session decides.
+ * 4. A hand that waits while the agent reconnects and sends then sends what another one has sent, which the agent knows, or has
+ *    ended, which the agent was told to fence.
+ *
  * Whoever makes a row `queued` calls `dispatchQueued` after it: that, each hello and each ending are the moments when
  * queued rows may find a place.
  */
@@ -13,17 +30,22 @@ type DispatchNeeds = Pick<Needs, "store" | "hub" | "seal" | "log" | "bus" | "now
 const batch = 64;
 
 /**
- * Sends a start that was just stored as `starting`; one that cannot be sent now waits in the queue. Returns whether it is on its
- * way. Another holder is told its id: it has the row, and the fence finds a start that nobody sent.
+ * Sends a start that is in hand; one that cannot be sent now waits in the queue. Returns whether it is on its way: also when
+ * another one has it in hand by now. Another holder is given it: it finds the row, and the fence finds a start that nobody sent.
  */
-export async function dispatchStart(needs: DispatchNeeds, nodeId: string, launch: Launch): Promise<boolean> {
+export async function dispatchStart(
+  needs: DispatchNeeds,
+  nodeId: string,
+  { launch, handOut }: { launch: Launch; handOut: number },
+): Promise<boolean> {
   if (needs.hub.start(nodeId, launch)) return true;
+  const start = { id: launch.id, handOut };
   if (needs.hub.here(nodeId) === undefined) {
-    if (await needs.hub.dispatchElsewhere(nodeId, launch.id)) return true;
-    // Its agent may have come here meanwhile, and then its session has sent what was stored.
+    if (await needs.hub.dispatchElsewhere(nodeId, start)) return true;
+    // Its agent may have come here meanwhile.
     if (needs.hub.start(nodeId, launch)) return true;
   }
-  await returnUnsent(needs, nodeId, [launch.id]);
+  if (!(await returnUnsent(needs, nodeId, [start]))) return true;
   await dispatchQueued(needs, nodeId);
   return false;
 }
@@ -37,73 +59,67 @@ export async function dispatchQueued(needs: DispatchNeeds, nodeId: string): Prom
   await needs.hub.inTurn(nodeId, () => sendQueued(needs, nodeId));
 }
 
-/** What another control plane asks of the holder of a node: to send a start that it stored as handed out, or what is queued. */
-export async function dispatchFor(needs: DispatchNeeds, nodeId: string, id?: string): Promise<void> {
-  if (id === undefined) return dispatchQueued(needs, nodeId);
-  const { processes } = needs.store;
-  const [row, sealed] = await Promise.all([processes.get(id), processes.sealed(id)]);
-  if (row?.status !== "starting" || row.revision > 0 || row.nodeId !== nodeId) return;
-  if (row.stop !== null) return endUnsent(needs, [id], { status: "canceled", reason: null });
-  const launch = await unsealed(needs, row, sealed);
-  if (launch !== undefined) await dispatchStart(needs, nodeId, launch);
+/** What another control plane asks of the holder of a node: to send a start that it gives away, or what is queued. */
+export async function dispatchFor(needs: DispatchNeeds, nodeId: string, given?: HandOut): Promise<void> {
+  if (given === undefined) return dispatchQueued(needs, nodeId);
+  // A letter may come twice, or when a hello has settled what it is about.
+  const start = await needs.store.processes.takeOver(given);
+  if (start === undefined) return;
+  const launch = await launchOf(needs, start);
+  if (launch !== undefined) await dispatchStart(needs, nodeId, { launch, handOut: start.handOut });
 }
 
 async function sendQueued(needs: DispatchNeeds, nodeId: string): Promise<void> {
   for (let places = needs.hub.free(nodeId); places > 0; places = needs.hub.free(nodeId)) {
-    const rows = await needs.store.processes.takeQueued(nodeId, Math.min(places, batch), needs.now());
-    if (rows.length === 0) return;
-    for (const row of rows) needs.bus.publish(`process:${row.id}`);
-    // Stopped between a push that failed and its way back to the queue.
-    const [stopped, wanted] = [
-      rows.filter((row) => row.stop !== null),
-      rows.filter((row) => row.stop === null),
-    ];
-    await endUnsent(needs, idsOf(stopped), { status: "canceled", reason: null });
-    const launches = await Promise.all(wanted.map((row) => launchOf(needs, row)));
-    const readable = launches.filter((launch) => launch !== undefined);
-    await returnUnsent(needs, nodeId, idsOf(readable.filter((launch) => !needs.hub.start(nodeId, launch))));
+    const starts = await needs.store.processes.takeQueued(nodeId, Math.min(places, batch), needs.now());
+    if (starts.length === 0) return;
+    for (const start of starts) needs.bus.publish(`process:${start.id}`);
+    const launches = await Promise.all(starts.map((start) => launchOf(needs, start)));
+    const unsent = starts.filter((_, at) => {
+      const launch = launches[at];
+      return launch !== undefined && !needs.hub.start(nodeId, launch);
+    });
+    await returnUnsent(needs, nodeId, unsent);
   }
 }
 
-/** The launch of a row; undefined for one whose sealed part cannot be opened (another secret key): it is never delivered. */
-export async function launchOf(needs: DispatchNeeds, row: ProcessRow): Promise<Launch | undefined> {
-  return unsealed(needs, row, await needs.store.processes.sealed(row.id));
-}
-
-async function unsealed(
-  needs: DispatchNeeds,
-  row: ProcessRow,
-  sealed: Uint8Array | null,
-): Promise<Launch | undefined> {
+/** The launch of a start in hand; undefined for one that must not be sent any more, which is ended. */
+export async function launchOf(needs: DispatchNeeds, start: StartInHand): Promise<Launch | undefined> {
+  const ending = endingBeforeSent(start, needs.now());
+  if (ending !== undefined) return void (await endUnsent(needs, [start], ending));
   try {
-    return await completeLaunch(needs.seal, row, sealed);
+    return await completeLaunch(needs.seal, start);
   } catch (error) {
-    needs.log.error("process.launch_unreadable", { processId: row.id, error });
-    await endUnsent(needs, [row.id], neverDelivered);
-    return undefined;
+    // Sealed with another secret key.
+    needs.log.error("process.launch_unreadable", { processId: start.id, error });
+    return void (await endUnsent(needs, [start], neverDelivered));
   }
 }
 
-async function returnUnsent(needs: DispatchNeeds, nodeId: string, ids: string[]): Promise<void> {
-  if (ids.length === 0) return;
+/** How a start that is on no node ends instead of being sent: it was stopped, or has waited for as long as it may. */
+export function endingBeforeSent(
+  { stop, createdAt, queueTtlMs }: StartInHand,
+  now: Date,
+): UnheardEnding | undefined {
+  if (stop !== null) return { status: "canceled", reason: null };
+  const isLate = createdAt.getTime() + queueTtlMs < now.getTime();
+  return isLate ? { status: "expired", reason: "queue_ttl" } : undefined;
+}
+
+/** Returns whether any of them was still in these hands. */
+async function returnUnsent(needs: DispatchNeeds, nodeId: string, starts: HandOut[]): Promise<boolean> {
+  if (starts.length === 0) return false;
   // A node that is there and has a place refuses only a start that no frame can carry: it would come back for ever.
-  if (needs.hub.free(nodeId) > 0) return endUnsent(needs, ids, neverDelivered);
-  await needs.store.processes.putBack(ids);
-  for (const id of ids) needs.bus.publish(`process:${id}`);
+  if (needs.hub.free(nodeId) > 0) return endUnsent(needs, starts, neverDelivered);
+  return told(needs, await needs.store.processes.putBack(starts, needs.now()));
 }
 
-type Ending = { status: "expired"; reason: "not_delivered" } | { status: "canceled"; reason: null };
+const neverDelivered: UnheardEnding = { status: "expired", reason: "not_delivered" };
 
-const neverDelivered: Ending = { status: "expired", reason: "not_delivered" };
+const endUnsent = async (needs: DispatchNeeds, starts: HandOut[], ending: UnheardEnding): Promise<boolean> =>
+  told(needs, await needs.store.processes.endUnheard(starts, ending, needs.now()));
 
-async function endUnsent(needs: DispatchNeeds, ids: string[], ending: Ending): Promise<void> {
-  if (ids.length === 0) return;
-  const rule = { ...ending, now: needs.now(), onlyUnreported: true };
-  const changed = await needs.store.processes.conclude(ids, {
-    ...rule,
-    onlyStatuses: ["queued", "starting"],
-  });
-  for (const id of changed) needs.bus.publish(`process:${id}`);
+function told({ bus }: DispatchNeeds, changed: string[]): boolean {
+  for (const id of changed) bus.publish(`process:${id}`);
+  return changed.length > 0;
 }
-
-const idsOf = (all: { id: string }[]): string[] => all.map(({ id }) => id);

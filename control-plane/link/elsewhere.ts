@@ -1,6 +1,7 @@
 import type { StreamName } from "#shared/streams.ts";
 import type { PlainFrame } from "#shared/link/frames.ts";
 import type { OutputChunk, RequestOutcome, RequestWithoutId } from "../needs.ts";
+import type { HandOut } from "../store/store.ts";
 
 export type FollowedStream = { id: string; stream: StreamName; from: number };
 export type RequestLimit = { timeoutMs: number; signal?: AbortSignal | undefined };
@@ -10,8 +11,8 @@ export interface Elsewhere {
   /** Of these nodes, those that another instance holds. */
   held(nodeIds: string[]): Promise<Set<string>>;
   push(nodeId: string, frame: PlainFrame): Promise<boolean>;
-  /** Lets the holder send a start that was stored as handed out, or look at the node's queue; false when there is no holder. */
-  dispatch(nodeId: string, id?: string): Promise<boolean>;
+  /** Gives the holder a start to send, or lets it look at the node's queue; false when there is no holder. */
+  dispatch(nodeId: string, start?: HandOut): Promise<boolean>;
   request(nodeId: string, frame: RequestWithoutId, limit: RequestLimit): Promise<RequestOutcome>;
   follow(nodeId: string, what: FollowedStream, signal: AbortSignal): AsyncIterable<OutputChunk>;
   /** Whether the agent whose socket is there answers a probe. */

@@ -22,7 +22,7 @@ export function createHub(own: OwnNodes, elsewhere: Elsewhere, log: Log): NodeHu
     push(nodeId, frame) {
       if (!own.push(nodeId, frame)) hint(elsewhere.push(nodeId, frame));
     },
-    dispatchElsewhere: (nodeId, id) => elsewhere.dispatch(nodeId, id),
+    dispatchElsewhere: (nodeId, start) => elsewhere.dispatch(nodeId, start),
     request: (nodeId, frame, limit) =>
       isHere(nodeId) ? own.request(nodeId, frame, limit) : elsewhere.request(nodeId, frame, limit),
     follow: (nodeId, what, signal) =>

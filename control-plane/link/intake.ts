@@ -25,6 +25,8 @@ export type IntakeNeeds = {
   signal: AbortSignal;
   /** Called after each commit. */
   onStored: (reports: ProcessReport[], changed: string[]) => void;
+  /** A process lives though its row says that it never will. */
+  onUnwanted: (id: string) => void;
   /** Another session holds the node: this one writes nothing more. */
   onOutdated: () => void;
 };
@@ -89,7 +91,7 @@ export class Intake {
 
   async #store(batch: ProcessReport[]): Promise<void> {
     const { nodeId, epoch, write, send } = this.#needs;
-    const { changed, unknown, outdated, refused } = await write(
+    const { changed, unknown, unwanted, outdated, refused } = await write(
       batch.map((report) => ({ nodeId, epoch, report })),
     );
     if (outdated.length > 0) return this.#needs.onOutdated();
@@ -98,6 +100,7 @@ export class Intake {
     this.#needs.onStored(stored, changed);
     send({ type: "acknowledge", acks: stored.map(({ id, revision }) => ({ id, revision })) });
     if (unknown.length > 0) send({ type: "forget", ids: unknown });
+    for (const id of unwanted) this.#needs.onUnwanted(id);
   }
 
   #wait(report: ProcessReport): void {

@@ -8,7 +8,7 @@ import { Alive, type InventoryItem } from "./alive.ts";
 import { dispatchQueued } from "./dispatch.ts";
 import { Follows } from "./follows.ts";
 import { Intake } from "./intake.ts";
-import { reconcile } from "./reconcile.ts";
+import { meetStranger, reconcile, type ReconcileNeeds } from "./reconcile.ts";
 import { oneAtATime } from "./one-at-a-time.ts";
 import type { WriteReports } from "./report-writer.ts";
 import { Requests } from "./requests.ts";
@@ -83,11 +83,16 @@ export class LiveNode {
       write,
       onOutdated: () => session.terminate("superseded"),
       onStored: (reports, changed) => this.#stored(reports, changed),
+      onUnwanted: (id) => session.inBackground(meetStranger(this.#toReconcile, id)),
     });
   }
 
   get nodeId(): string {
     return this.#session.nodeId;
+  }
+
+  get epoch(): number {
+    return this.#epoch;
   }
 
   get name(): string {
@@ -116,6 +121,11 @@ export class LiveNode {
     return true;
   }
 
+  /** Whether the agent has this process; also as long as what it has is not compared. */
+  confirmed(id: string): boolean {
+    return !this.#compared || this.alive.confirmed(id);
+  }
+
   free(): number {
     const free = this.#compared ? Math.max(0, this.#maxProcesses - this.alive.count) : 0;
     this.#refused ||= free === 0;
@@ -127,10 +137,7 @@ export class LiveNode {
     this.alive.takeInventory(inventory);
     // Where both sides had nothing to tell there is nothing to ask the database for.
     if (this.#unfinished || inventory.length > 0)
-      await reconcile(
-        { needs: this.#needs, node: this, persist: (work) => this.#session.persist(work) },
-        { items: inventory, moved: this.#moved },
-      );
+      await reconcile(this.#toReconcile, { items: inventory, moved: this.#moved });
     this.#compared = true;
     if (this.#unfinished || this.#refused) await this.#dispatch();
   }
@@ -184,6 +191,10 @@ export class LiveNode {
     let freed = false;
     for (const report of reports) freed = this.alive.stored(report) || freed;
     if (freed && this.#refused) this.#session.inBackground(this.#dispatch());
+  }
+
+  get #toReconcile(): ReconcileNeeds {
+    return { needs: this.#needs, node: this, persist: (work) => this.#session.persist(work) };
   }
 
   async #dispatch(): Promise<void> {

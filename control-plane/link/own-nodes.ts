@@ -19,7 +19,7 @@ export function ownNodes(holders: Holders): OwnNodes {
     start: (nodeId, launch) => node(nodeId)?.start(launch) ?? false,
     free: (nodeId) => node(nodeId)?.free() ?? 0,
     inTurn: (nodeId, round) => node(nodeId)?.inTurn(round) ?? Promise.resolve(),
-    confirmed: (nodeId, processId) => node(nodeId)?.alive.confirmed(processId) ?? false,
+    confirmed: (nodeId, processId) => node(nodeId)?.confirmed(processId) ?? false,
     sentAt: (nodeId, processId) => node(nodeId)?.alive.sentAt(processId),
     request: (nodeId, frame, limit) =>
       node(nodeId)?.requests.ask(frame, limit) ?? Promise.resolve({ outcome: "offline" }),

@@ -1,17 +1,17 @@
-import type { EndReason } from "#shared/process-state.ts";
 import type { Needs } from "../needs.ts";
-import type { ProcessRow } from "../store/store.ts";
+import type { ProcessRow, StartInHand } from "../store/store.ts";
 import { recallReply } from "#shared/link/frames.ts";
 import { isFinal } from "#shared/process-state.ts";
 import { compare, type Inventory, stopOfStranger } from "./comparison.ts";
-import { launchOf } from "./dispatch.ts";
+import { endingBeforeSent, launchOf } from "./dispatch.ts";
 import type { LiveNode } from "./live-node.ts";
 
 /**
  * After each hello the rows of the node and the inventory of the agent are made to agree, whatever was lost on the way:
- * what never arrived is sent again under its id, what is gone becomes `lost` once the agent has said that it has no ending of
- * it, stops are asked for again. A start that went to another machine or data folder is not sent again: it may run there. Queued rows
- * are not its matter (see dispatch), and a process without a row is left alone: it may belong to another database.
+ * what never arrived is sent again under its id, or ends if it was stopped or its time to wait has passed; what is gone becomes
+ * `lost` once the agent has said that it has no ending of it; stops are asked for again. A start that went to another machine or data
+ * folder is not sent again, nor said to be canceled or expired: it may run there. Queued rows are not its matter (see dispatch), and
+ * a process without a row is left alone: it may belong to another database.
  *
  * What is gone is `agent_state_lost`, also when the machine has booted since: an agent whose folder survived a boot lists
  * what ran before and reports it, as it ended or as `node_rebooted`. Where it does not, the folder went too, and with it
@@ -31,17 +31,13 @@ export async function reconcile(all: ReconcileNeeds, inventory: Inventory): Prom
   const difference = compare(found.value, inventory, (id) => node.alive.has(id));
   for (const row of difference.surviving) node.alive.confirm(row.id);
   for (const row of difference.stop) stop(node, row);
-  await conclude(all, difference.unconfirmed, {
-    status: "lost",
-    reason: "unconfirmed",
-    onlyUnreported: true,
-  });
-  await cancel(all, difference.cancel);
-  for (const row of difference.resend) await resend(all, row);
+  await giveUp(all, difference.unconfirmed);
+  await sendMissing(all, difference.missing);
   for (const id of difference.strangers) await meetStranger(all, id);
   await lose(all, [...difference.lost, ...difference.survivorsLost]);
 }
 
+const takenAtOnce = 64;
 const recalledAtOnce = 1000;
 const recallWithinMs = 15_000;
 
@@ -55,7 +51,7 @@ async function lose(all: ReconcileNeeds, rows: ProcessRow[]): Promise<void> {
     const known = await recall(all, part);
     if (known === undefined) return;
     const gone = part.filter((row) => !known.has(row.id) && !all.node.alive.has(row.id));
-    await conclude(all, gone, { status: "lost", reason: "agent_state_lost" });
+    await conclude(all, gone);
     const ended = gone.filter((row) => isFinal(row.status)).map((row) => row.id);
     if (ended.length === 0) continue;
     await all.persist(() => all.needs.store.processes.dropSurvivors(ended));
@@ -82,46 +78,64 @@ function stop(node: LiveNode, row: ProcessRow): void {
   node.send({ type: "stop", id: row.id, graceMs, reason });
 }
 
-async function resend({ needs, node, persist }: ReconcileNeeds, row: ProcessRow): Promise<void> {
-  const launch = await persist(() => launchOf(needs, row));
-  // It may have ended, been stopped or been sent while its launch was read.
-  if (launch?.value === undefined || node.alive.has(row.id)) return;
-  node.resend(launch.value);
-}
-
-/** A start that never arrived and was stopped meanwhile: it ends here, and the node is told in case it arrives after all. */
-async function cancel(all: ReconcileNeeds, rows: ProcessRow[]): Promise<void> {
-  for (const row of rows) {
-    stop(all.node, row);
-    await conclude(all, [row], { status: "canceled", reason: null, onlyUnreported: true });
+/** What did not arrive is this session's to send. What became of it since it was read is seen by who takes it. */
+async function sendMissing(all: ReconcileNeeds, rows: ProcessRow[]): Promise<void> {
+  const { needs, node, persist } = all;
+  for (let from = 0; from < rows.length; from += takenAtOnce) {
+    const ids = rows.slice(from, from + takenAtOnce).map((row) => row.id);
+    const taken = await persist(() => needs.store.processes.takeMissing(node, ids));
+    for (const start of taken?.value ?? []) await send(all, start);
   }
 }
 
-async function conclude(
-  { needs, node, persist }: ReconcileNeeds,
-  rows: ProcessRow[],
-  ending: { status: "lost" | "canceled"; reason: EndReason | null; onlyUnreported?: boolean },
-): Promise<void> {
+async function send({ needs, node, persist }: ReconcileNeeds, start: StartInHand): Promise<void> {
+  // Before it is said to have ended: should somebody send it after all, or the agent know an ending of it that this database
+  // does not (restored from an older dump), the agent says so.
+  if (endingBeforeSent(start, needs.now()) !== undefined) stop(node, start);
+  const launch = await persist(() => launchOf(needs, start));
+  // Its report may have come meanwhile.
+  if (launch?.value !== undefined && !node.alive.has(start.id)) node.resend(launch.value);
+}
+
+const unconfirmed = { status: "lost", reason: "unconfirmed" } as const;
+
+async function giveUp(all: ReconcileNeeds, rows: ProcessRow[]): Promise<void> {
+  if (rows.length === 0) return;
+  const { store, now } = all.needs;
+  const ended = await all.persist(() => store.processes.endUnheard(rows, unconfirmed, now()));
+  tell(all, ended?.value ?? [], unconfirmed);
+}
+
+const stateLost = { status: "lost", reason: "agent_state_lost" } as const;
+
+async function conclude(all: ReconcileNeeds, rows: ProcessRow[]): Promise<void> {
   if (rows.length === 0) return;
   const ids = rows.map((row) => row.id);
-  const changed = await persist(() =>
-    needs.store.processes.conclude(ids, {
-      ...ending,
-      now: needs.now(),
+  const { store, now } = all.needs;
+  const changed = await all.persist(() =>
+    store.processes.conclude(ids, {
+      ...stateLost,
+      now: now(),
       onlyStatuses: ["starting", "running", "stopping"],
     }),
   );
-  for (const id of changed?.value ?? []) needs.bus.publish(`process:${id}`);
-  needs.log.warn("process.concluded", { nodeId: node.nodeId, processIds: changed?.value, ...ending });
+  tell(all, changed?.value ?? [], stateLost);
 }
 
-async function meetStranger({ needs, node, persist }: ReconcileNeeds, id: string): Promise<void> {
+function tell({ needs, node }: ReconcileNeeds, ids: string[], ending: typeof unconfirmed | typeof stateLost) {
+  for (const id of ids) needs.bus.publish(`process:${id}`);
+  needs.log.warn("process.concluded", { nodeId: node.nodeId, processIds: ids, ...ending });
+}
+
+/** A process that lives on the node, of which the database expects nothing. */
+export async function meetStranger({ needs, node, persist }: ReconcileNeeds, id: string): Promise<void> {
   const found = await persist(() => needs.store.processes.get(id));
   if (found === undefined) return;
   const row = found.value;
   if (row === undefined || row.nodeId !== node.nodeId)
     return needs.log.warn("process.unknown", { nodeId: node.nodeId, processId: id });
   const ending = stopOfStranger(row);
-  if (ending !== undefined)
-    node.send({ type: "stop", id, graceMs: ending.graceMs, reason: row.stop?.reason ?? "stopped" });
+  if (ending === undefined) return;
+  needs.log.warn("process.unwanted", { nodeId: node.nodeId, processId: id, status: row.status });
+  node.send({ type: "stop", id, graceMs: ending.graceMs, reason: row.stop?.reason ?? "stopped" });
 }

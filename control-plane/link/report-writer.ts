@@ -34,7 +34,7 @@ async function writtenOf(needs: ReportWriterNeeds, reports: SentReport[]): Promi
     if (reports.length > 1) return writtenInHalves(needs, reports);
     const refused = reports.map(({ report }) => report.id);
     needs.log.error("report.refused", { processId: refused[0], error });
-    return { changed: [], unknown: [], outdated: [], refused };
+    return { changed: [], unknown: [], unwanted: [], outdated: [], refused };
   }
 }
 
@@ -53,6 +53,7 @@ function shareOf(written: WrittenReports, reports: SentReport[]): WrittenReports
 const everyFate = (ids: (fate: keyof WrittenReports) => string[]): WrittenReports => ({
   changed: ids("changed"),
   unknown: ids("unknown"),
+  unwanted: ids("unwanted"),
   outdated: ids("outdated"),
   refused: ids("refused"),
 });

@@ -1,7 +1,7 @@
 import { confirmWithinMs } from "#shared/link/limits.ts";
 import { dispatchQueued } from "../link/dispatch.ts";
 import type { Needs } from "../needs.ts";
-import type { UnconfirmedStart } from "../store/store.ts";
+import type { UnconfirmedStart, UnheardEnding } from "../store/store.ts";
 
 /**
  * A start that its node has not confirmed in time is fenced, so that nobody waits for it for ever and it never runs late unseen.
@@ -19,16 +19,15 @@ export async function fenceUnconfirmed(needs: Needs): Promise<void> {
 }
 
 type Start = UnconfirmedStart;
-type Ending = { status: "lost"; reason: "unconfirmed" } | { status: "expired"; reason: "not_delivered" };
 
-const lost: Ending = { status: "lost", reason: "unconfirmed" };
-const notDelivered: Ending = { status: "expired", reason: "not_delivered" };
+const lost: UnheardEnding = { status: "lost", reason: "unconfirmed" };
+const notDelivered: UnheardEnding = { status: "expired", reason: "not_delivered" };
 
 function fateOf(
   { hub, instance }: Needs,
   { id, nodeId, heldBy, ifOffline }: Start,
   before: Date,
-): "wait" | "requeue" | Ending {
+): "wait" | "requeue" | UnheardEnding {
   const here = hub.here(nodeId) !== undefined;
   // Whoever has the node's socket knows what was sent. A session that just ended says so before its node is free.
   if (heldBy !== null && (heldBy !== instance || !here)) return "wait";
@@ -40,20 +39,16 @@ function fateOf(
   return ifOffline === "queue" ? "wait" : lost;
 }
 
-async function requeue(needs: Needs, { id, nodeId }: Start): Promise<void> {
-  await needs.store.processes.putBack([id]);
-  needs.bus.publish(`process:${id}`);
-  await dispatchQueued(needs, nodeId);
+async function requeue(needs: Needs, start: Start): Promise<void> {
+  for (const id of await needs.store.processes.putBack([start], needs.now()))
+    needs.bus.publish(`process:${id}`);
+  await dispatchQueued(needs, start.nodeId);
 }
 
-async function conclude(needs: Needs, { id, nodeId }: Start, ending: Ending): Promise<void> {
+async function conclude(needs: Needs, start: Start, ending: UnheardEnding): Promise<void> {
   const { store, bus, hub, log } = needs;
-  const changed = await store.processes.conclude([id], {
-    ...ending,
-    now: needs.now(),
-    onlyStatuses: ["starting"],
-    onlyUnreported: true,
-  });
+  const { id, nodeId } = start;
+  const changed = await store.processes.endUnheard([start], ending, needs.now());
   if (changed.length === 0) return;
   bus.publish(`process:${id}`);
   hub.push(nodeId, { type: "stop", id, graceMs: 0, reason: "stopped" });

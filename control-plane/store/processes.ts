@@ -42,6 +42,8 @@ export type ProcessRow = Omit<NewProcess, "status" | "sealed" | "digest" | "leas
   durationMs: number | null;
   observedAt: Date | null;
   revision: number;
+  /** How often the start was taken in hand after it was stored (see `StartInHand`). */
+  handOut: number;
   totalBytes: number;
   omittedBytes: number;
   lines: number | null;
@@ -49,6 +51,17 @@ export type ProcessRow = Omit<NewProcess, "status" | "sealed" | "digest" | "leas
   /** A stop that was asked for; kept until the ending, so that a reconnect asks again. */
   stop: { graceMs: number; reason: EndReason } | null;
 };
+
+/** A start in somebody's hands: the number says in whose. Who takes it raises the number, and whoever had it has it no more. */
+export type HandOut = Pick<ProcessRow, "id" | "handOut">;
+/** What was taken in hand, with all that is sent. */
+export type StartInHand = ProcessRow & { sealed: Uint8Array | null };
+
+/** How a start ends that its node never said a word of. */
+export type UnheardEnding =
+  | { status: "canceled"; reason: null }
+  | { status: "expired"; reason: "queue_ttl" | "not_delivered" }
+  | { status: "lost"; reason: "unconfirmed" };
 
 export type ProcessReport = {
   id: string;
@@ -73,7 +86,7 @@ export type ProcessReport = {
 
 /** A report and the session that it came by. */
 export type SentReport = { nodeId: string; epoch: number; report: ProcessReport };
-export type TakenReports = { changed: string[]; unknown: string[]; outdated: string[] };
+export type TakenReports = { changed: string[]; unknown: string[]; unwanted: string[]; outdated: string[] };
 
 export type StoredOutput = { stream: StreamName; head: Uint8Array; tail: Uint8Array; totalBytes: number };
 
@@ -83,7 +96,7 @@ export type InsertOutcome =
   | { outcome: "mismatch" | "start_canceled" | "queue_full" | "claim_gone" }
   | { outcome: "held"; hold: Hold };
 
-export type UnconfirmedStart = Pick<ProcessRow, "id" | "nodeId" | "ifOffline"> & Pick<NodeRow, "heldBy">;
+export type UnconfirmedStart = HandOut & Pick<ProcessRow, "nodeId" | "ifOffline"> & Pick<NodeRow, "heldBy">;
 
 export type ListProcesses = {
   nodeId?: string | undefined;
@@ -109,16 +122,26 @@ export interface Processes {
   /** Every row of the node that is not final, oldest first, and those that ended with survivors. */
   unfinished(nodeId: string): Promise<ProcessRow[]>;
   /** Queued rows of the node, oldest first, become `starting`; returns them. None while it drains; while it is leased those of the lease. */
-  takeQueued(nodeId: string, limit: number, now: Date): Promise<ProcessRow[]>;
+  takeQueued(nodeId: string, limit: number, now: Date): Promise<StartInHand[]>;
+  /** Takes a start from whoever gives it away; undefined if that one has it no more, or its node was heard of it. */
+  takeOver(start: HandOut): Promise<StartInHand | undefined>;
+  /** Takes those that are `starting` without any report, from whoever has them, for the newest session of their node; an older one gets none. */
+  takeMissing(session: { nodeId: string; epoch: number }, ids: string[]): Promise<StartInHand[]>;
   /** How many starts wait on all nodes. */
   countQueued(): Promise<number>;
-  /** `starting` rows that were never pushed (the socket had gone) go back to `queued`, only if no report came. */
-  putBack(ids: string[]): Promise<void>;
+  /**
+   * What was not sent goes back to `queued`, or becomes `canceled` where a stop was asked for: only what is still in these hands and
+   * without any report. Returns the ids that changed.
+   */
+  putBack(starts: HandOut[], now: Date): Promise<string[]>;
+  /** Ends what is still in these hands and without any report; returns the ids that changed. */
+  endUnheard(starts: HandOut[], ending: UnheardEnding, now: Date): Promise<string[]>;
   /**
    * Many reports, also of many nodes, in one statement. A report counts only for a row of its node with a lower revision, and only while
    * the session of its epoch is the newest of that node; its state is taken by the rules of
    * `mayAdvance`, its totals, survivors and snapshots always. Reaching a final state removes the sealed part. Returns the ids whose row changed,
-   * of ids that are unknown, that they are (deleted meanwhile), and those that a session too old sent.
+   * of ids that are unknown, that they are (deleted meanwhile), those that live though their row says they never will (`unwanted`), and
+   * those that a session too old sent.
    */
   takeReports(reports: SentReport[]): Promise<TakenReports>;
   /**
@@ -146,7 +169,7 @@ export interface Processes {
     key: string;
     now: Date;
   }): Promise<{ outcome: "fenced" } | { outcome: "found"; process: ProcessRow }>;
-  /** Ends rows by rule (lost, expired) if they are still not final; returns the ids that changed. */
+  /** Ends rows by rule if they are still not final; returns the ids that changed. */
   conclude(
     ids: string[],
     ending: {
@@ -154,7 +177,6 @@ export interface Processes {
       reason: EndReason | null;
       now: Date;
       onlyStatuses: ProcessStatus[];
-      onlyUnreported?: boolean;
     },
   ): Promise<string[]>;
   /** What lived on after these ended is no longer known of. */

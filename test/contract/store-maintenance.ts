@@ -150,7 +150,7 @@ export function maintenanceContract(store: OpenStore): void {
       await nodes().lease(nodeId, leaseFor("lease_1", 1000));
       const own = await queued(nodeId, "lease_1");
       expect(await taken(nodeId, after(1))).toEqual([own.id]);
-      await processes().putBack([own.id]);
+      await processes().putBack([await processOf(store(), own.id)], noon);
       expect(await taken(nodeId, after(2))).toEqual([own.id]);
       expect(await taken(nodeId, after(999))).toEqual([]);
       expect(await taken(nodeId, after(1000))).toEqual([others.id]);
@@ -267,6 +267,7 @@ class History {
   readonly nodeId: string;
   readonly #store: Store;
   readonly #fates = new Map<string, Fate>();
+  readonly #stopped = new Set<string>();
   #revision = 0;
 
   constructor(store: Store, nodeId: string) {
@@ -310,7 +311,8 @@ class History {
   }
 
   async #putBack(id: string): Promise<void> {
-    await this.#store.processes.putBack([id]);
+    await this.#store.processes.putBack([await processOf(this.#store, id)], noon);
+    if (this.#stopped.has(id)) return void this.#fates.set(id, "gone");
     this.#fates.set(id, "queued");
   }
 
@@ -322,6 +324,7 @@ class History {
   async #stop(id: string): Promise<void> {
     await this.#store.processes.requestStop(id, { graceMs: 1, reason: "stopped", now: noon });
     if (this.#fates.get(id) === "queued") this.#fates.set(id, "gone");
+    this.#stopped.add(id);
   }
 }
 

@@ -36,7 +36,7 @@ export function reportsContract(store: OpenStore): void {
         lines: 3,
         survivors: [{ pid: 7, command: "nul \0" }],
       });
-      expect(await take(last)).toEqual({ changed: [id], unknown: [], outdated: [] });
+      expect(await take(last)).toEqual({ changed: [id], unknown: [], unwanted: [], outdated: [] });
       const { id: _id, snapshots: _snapshots, ...expected } = last;
       expect(await processOf(store(), id)).toMatchObject({
         ...expected,
@@ -68,17 +68,20 @@ export function reportsContract(store: OpenStore): void {
       expect(await take(report(id, 5, { totalBytes: 5 }))).toEqual({
         changed: [id],
         unknown: [],
+        unwanted: [],
         outdated: [],
       });
       expect(await take(report(id, 5, { totalBytes: 6 }))).toEqual({
         changed: [],
         unknown: [],
+        unwanted: [],
         outdated: [],
       });
-      expect(await take(ending(id, 4))).toEqual({ changed: [], unknown: [], outdated: [] });
+      expect(await take(ending(id, 4))).toEqual({ changed: [], unknown: [], unwanted: [], outdated: [] });
       expect(await taken(store(), "node_00000000000000000000000001", [ending(id, 9)])).toEqual({
         changed: [],
         unknown: [id],
+        unwanted: [],
         outdated: [],
       });
       expect(await processOf(store(), id)).toMatchObject({ status: "running", totalBytes: 5, revision: 5 });
@@ -102,6 +105,28 @@ export function reportsContract(store: OpenStore): void {
       await take(ending(id, 3));
       expect(await processOf(store(), id)).toMatchObject({ survivors: [] });
     });
+
+    it.each([
+      ["canceled", null],
+      ["expired", "not_delivered"],
+    ] as const)(
+      "tells how a process ended that was said to be %s and ran all the same",
+      async (status, reason) => {
+        const start = await inserted(store());
+        await processes().conclude([start.id], { status, reason, now: after(1), onlyStatuses: ["starting"] });
+        const { id } = start;
+        expect(await take(report(id, 1))).toMatchObject({ changed: [id], unwanted: [id] });
+        expect(await processOf(store(), id)).toMatchObject({ status, reason, pid: 42 });
+        expect(await take(report(id, 2, { status: "canceled", pid: null }))).toMatchObject({ unwanted: [] });
+        expect(await processOf(store(), id)).toMatchObject({ status, reason });
+        expect(await take(ending(id, 1, { status: "killed", reason: "stopped" }))).toMatchObject({
+          changed: [id],
+        });
+        expect(await processOf(store(), id)).toMatchObject({ status: "killed", reason: "stopped" });
+        expect(await take(ending(id, 3))).toMatchObject({ unwanted: [] });
+        expect(await processOf(store(), id)).toMatchObject({ status: "killed" });
+      },
+    );
 
     it("brings pid, folder and start also to a row that is stopping already, and keeps the first start time", async () => {
       const { id } = await inStatus(store(), "starting");
@@ -154,7 +179,7 @@ export function reportsContract(store: OpenStore): void {
     });
 
     it("is nothing when empty, and two at once lose no row", async () => {
-      expect(await take()).toEqual({ changed: [], unknown: [], outdated: [] });
+      expect(await take()).toEqual({ changed: [], unknown: [], unwanted: [], outdated: [] });
       const rows = await Promise.all(Array.from({ length: 50 }, () => inserted(store())));
       const batch = rows.map(({ id }) => report(id, 1));
       await Promise.all([
@@ -247,26 +272,22 @@ export function reportsContract(store: OpenStore): void {
   });
 
   describe("a conclusion by rule", () => {
-    it("ends only rows in the named states, and only unreported ones if asked", async () => {
+    it("ends only rows in the named states, and none that has ended", async () => {
       const starting = await inStatus(store(), "starting");
-      const reported = await inStatus(store(), "starting");
-      await take(report(reported.id, 1, { status: "starting" }));
       const running = await inStatus(store(), "running");
       const done = await inStatus(store(), "exited");
-      const ids = [starting, reported, running, done].map(({ id }) => id);
+      const ids = [starting, running, done].map(({ id }) => id);
       const rule = { status: "lost", reason: "unconfirmed", now: after(900) } as const;
-      expect(
-        await processes().conclude(ids, { ...rule, onlyStatuses: ["starting"], onlyUnreported: true }),
-      ).toEqual([starting.id]);
+      expect(await processes().conclude(ids, { ...rule, onlyStatuses: ["starting"] })).toEqual([starting.id]);
       expect(await processOf(store(), starting.id)).toMatchObject({
         status: "lost",
         reason: "unconfirmed",
         exitCode: null,
         exitedAt: null,
       });
-      expect(
-        (await processes().conclude(ids, { ...rule, onlyStatuses: [...processStatuses] })).toSorted(),
-      ).toEqual([reported.id, running.id].toSorted());
+      expect(await processes().conclude(ids, { ...rule, onlyStatuses: [...processStatuses] })).toEqual([
+        running.id,
+      ]);
       expect(await processes().conclude([], { ...rule, onlyStatuses: ["running"] })).toEqual([]);
     });
 
@@ -298,7 +319,7 @@ export function reportsContract(store: OpenStore): void {
       expect(await processes().delete(id)).toBe("deleted");
       expect(await processes().delete(id)).toBe("unknown");
       expect(await processes().outputs(id)).toEqual([]);
-      expect(await take(report(id, 3))).toEqual({ changed: [], unknown: [id], outdated: [] });
+      expect(await take(report(id, 3))).toEqual({ changed: [], unknown: [id], unwanted: [], outdated: [] });
     });
 
     it("is pruned by the time it ended, the oldest first, so many at a time", async () => {

@@ -131,7 +131,7 @@ export function startsContract(store: OpenStore): void {
       const nodeId = newId("node");
       const [pushed, unpushed] = [await inserted(store(), { nodeId }), await inserted(store(), { nodeId })];
       await taken(store(), nodeId, [report(pushed.id, 1, { status: "starting" })]);
-      await processes().putBack([pushed.id, unpushed.id]);
+      expect(await processes().putBack([pushed, unpushed], noon)).toEqual([unpushed.id]);
       expect((await processOf(store(), pushed.id)).status).toBe("starting");
       expect((await processes().takeQueued(nodeId, 10, noon)).map(({ id }) => id)).toEqual([unpushed.id]);
     });
@@ -187,9 +187,9 @@ export function startsContract(store: OpenStore): void {
       await taken(store(), nodeId, [report(reported.id, 1, { status: "starting" })]);
       await processes().takeQueued(nodeId, 10, noon);
       const found = (await processes().unconfirmed(after(30_000))).filter((row) => row.nodeId === nodeId);
-      expect(found).toEqual([{ id: silent.id, nodeId, ifOffline: "fail", heldBy: null }]);
+      expect(found).toEqual([{ id: silent.id, handOut: 0, nodeId, ifOffline: "fail", heldBy: null }]);
       const later = await processes().unconfirmed(new Date(Date.now() + 60_000));
-      expect(later).toContainEqual({ id: waited.id, nodeId, ifOffline: "queue", heldBy: null });
+      expect(later).toContainEqual({ id: waited.id, handOut: 1, nodeId, ifOffline: "queue", heldBy: null });
       await processes().confirm([waited.id]);
       expect((await processes().unconfirmed(new Date("2100-01-01"))).map(({ id }) => id)).not.toContain(
         waited.id,

@@ -6,6 +6,7 @@ import { testDatabase, type TestDatabase } from "../support/postgres.ts";
 import { eventsContract } from "./store-events.ts";
 import { fanoutsContract } from "./store-fanouts.ts";
 import { fanoutStepsContract } from "./store-fanout-steps.ts";
+import { handOutsContract } from "./store-hand-outs.ts";
 import { idempotencyContract } from "./store-idempotency.ts";
 import { instancesContract } from "./store-instances.ts";
 import { maintenanceContract } from "./store-maintenance.ts";
@@ -33,6 +34,7 @@ describe("the Postgres store", () => {
   });
 
   startsContract(() => store);
+  handOutsContract(() => store);
   reportsContract(() => store);
   nodesContract(() => store);
   presenceContract(() => store);

@@ -9,7 +9,7 @@ type Rules = Pick<Processes, "conclude" | "dropSurvivors" | "expireQueued" | "un
 type Removal = Pick<Processes, "delete" | "prune">;
 
 export const endings = (sql: Sql): Rules => ({
-  async conclude(ids, { status, reason, now, onlyStatuses, onlyUnreported = false }) {
+  async conclude(ids, { status, reason, now, onlyStatuses }) {
     const rows = await againOnDeadlock(
       () => sql<{ id: string }[]>`
       update processes set
@@ -17,7 +17,6 @@ export const endings = (sql: Sql): Rules => ({
         survivors = '[]'::jsonb, sealed = null, stop = null
       where id = any(${ids}) and status = any(${onlyStatuses})
         and (status || '>' || ${status}::text) = any(${allowedSteps})
-        and (revision = 0 or not ${onlyUnreported}::boolean)
       returning id`,
     );
     return rows.map(({ id }) => id);
@@ -44,7 +43,7 @@ export const endings = (sql: Sql): Rules => ({
 
   async unconfirmed(before) {
     const rows = await sql<UnconfirmedStart[]>`
-      select processes.id, node_id, if_offline, held_by from processes left join nodes on nodes.id = node_id
+      select processes.id, node_id, hand_out, if_offline, held_by from processes left join nodes on nodes.id = node_id
       where status = 'starting' and concluded_at is null and revision = 0
         and coalesce(handed_out_at, processes.created_at) < ${before}
       order by processes.id`;

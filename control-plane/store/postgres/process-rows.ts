@@ -14,7 +14,7 @@ export const processRow = (record: ProcessRecord): ProcessRow => ({ ...record })
 
 export const processColumns = (sql: Sql) => sql`
   id, node_id, fanout_id, key, launch, background, labels, if_offline, queue_ttl_ms, status, reason, detail, exit_code, signal,
-  pid, cwd, revision, total_bytes, omitted_bytes, lines, survivors, stop, created_at, started_at, exited_at,
+  pid, cwd, revision, hand_out, total_bytes, omitted_bytes, lines, survivors, stop, created_at, started_at, exited_at,
   duration_ms, observed_at`;
 
 /** Not final, or final with children that live on: the condition of the partial index of the same name. */
@@ -41,6 +41,7 @@ export function rowOfNew(start: NewProcess): ProcessRow {
     durationMs: null,
     observedAt: null,
     revision: 0,
+    handOut: 0,
     totalBytes: 0,
     omittedBytes: 0,
     lines: null,

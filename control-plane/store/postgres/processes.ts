@@ -1,6 +1,7 @@
 import type { Processes, StoredOutput } from "../store.ts";
 import { json, type Sql } from "./client.ts";
 import { endings, removal } from "./endings.ts";
+import { handOuts } from "./hand-outs.ts";
 import { processColumns, processRow, unfinished, type ProcessRecord } from "./process-rows.ts";
 import { reports } from "./reports.ts";
 import { starts } from "./starts.ts";
@@ -10,6 +11,7 @@ type Reading = Pick<Processes, "get" | "list" | "sealed" | "outputs" | "unfinish
 
 export const processStore = (sql: Sql): Processes => ({
   ...starts(sql),
+  ...handOuts(sql),
   ...reports(sql),
   ...endings(sql),
   ...removal(sql),

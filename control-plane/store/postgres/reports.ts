@@ -1,28 +1,36 @@
 // A batch of reports is one statement, however many nodes sent them. The rule of each row stands in SQL, so two
 // batches at once can not undo each other: a report counts only with a higher revision than the row's, and
-// its state only where `mayAdvance` allows the step. The true ending of what was lost counts whatever its revision: it may
-// come from the folder that another agent's was copied from, and each counts for itself.
+// its state only where `mayAdvance` allows the step. The true ending of what was thought to have ended otherwise counts whatever its
+// revision: it may come from the folder that another agent's was copied from, and each counts for itself.
 
-import { isFinal } from "#shared/process-state.ts";
+import { finalStatuses, isFinal, saysItNeverRan } from "#shared/process-state.ts";
 import { toBase64 } from "#shared/base64.ts";
-import type { Processes, SentReport } from "../store.ts";
+import type { Processes, SentReport, TakenReports } from "../store.ts";
 import type { Sql } from "./client.ts";
 import { againOnDeadlock } from "./deadlock.ts";
 import { allowedSteps } from "./process-rows.ts";
 import { storable } from "./text.ts";
 
-type Taken = { id: string; changed: boolean; unknown: boolean; outdated: boolean };
-type Mark = "changed" | "unknown" | "outdated";
+type Taken = { id: string } & Record<Mark, boolean>;
+
+const neverRan = finalStatuses.filter(saysItNeverRan);
+
+type Mark = keyof TakenReports;
 
 export const reports = (sql: Sql): Pick<Processes, "takeReports"> => ({
   async takeReports(batch) {
-    if (batch.length === 0) return { changed: [], unknown: [], outdated: [] };
+    if (batch.length === 0) return { changed: [], unknown: [], unwanted: [], outdated: [] };
     const newest = newestOfEach(batch);
     const ids = newest.map(({ report }) => report.id);
     const text = JSON.stringify(newest.map(wireForm));
     const rows = await againOnDeadlock(() => takeAll(sql, ids, text));
     const marked = (mark: Mark) => rows.filter((row) => row[mark]).map(({ id }) => id);
-    return { changed: marked("changed"), unknown: marked("unknown"), outdated: marked("outdated") };
+    return {
+      changed: marked("changed"),
+      unknown: marked("unknown"),
+      unwanted: marked("unwanted"),
+      outdated: marked("outdated"),
+    };
   },
 });
 
@@ -89,7 +97,7 @@ function takeAll(sql: Sql, ids: string[], text: string): Promise<Taken[]> {
         stop = case when ${ended} and ${survivors} = '[]'::jsonb then null else p.stop end
       from report r, rule
       where p.id = any(${ids}) and p.id = r.id and ${ofNode}
-        and (r.revision > p.revision or (p.status = 'lost' and ${advances}))
+        and (r.revision > p.revision or (p.concluded_at is not null and ${advances}))
       returning p.id
     ), kept as (
       insert into outputs (process_id, stream, head, tail, total_bytes)
@@ -100,7 +108,8 @@ function takeAll(sql: Sql, ids: string[], text: string): Promise<Taken[]> {
       set head = excluded.head, tail = excluded.tail, total_bytes = excluded.total_bytes
     )
     select r.id, taken.id is not null as changed, current.id is null as outdated,
-      current.id is not null and p.id is null as unknown
+      current.id is not null and p.id is null as unknown,
+      current.id is not null and p.status = any(${neverRan}) and not r.final as unwanted
     from sent r
     left join report current on current.id = r.id
     left join taken on taken.id = r.id

@@ -8,7 +8,7 @@ import { isClaim } from "./fanout-rows.ts";
 import { processColumns, processRow, rowOfNew, unfinished, type ProcessRecord } from "./process-rows.ts";
 import { storable } from "./text.ts";
 
-type Starts = Pick<Processes, "insert" | "fenceKey" | "takeQueued" | "countQueued" | "putBack">;
+type Starts = Pick<Processes, "insert" | "fenceKey" | "countQueued">;
 type KeyRecord = typeof processKeys.$inferSelect;
 
 const maxTries = 3;
@@ -34,33 +34,12 @@ export const starts = (sql: Sql): Starts => ({
     throw new Error(`The key of a process in ${scope} kept changing.`);
   },
 
-  async takeQueued(nodeId, limit, now) {
-    // The database's clock: a row that waited for days has just begun to wait for its node's answer.
-    const taken = await sql<ProcessRecord[]>`
-      with node as materialized (${heldNode(sql, nodeId)})
-      update processes set status = 'starting', handed_out_at = now()
-      where id in (
-        select id from processes where node_id = ${nodeId} and status = 'queued' and concluded_at is null
-          and not ${isHeld(sql, now, sql`processes.lease_id`)}
-        order by id limit ${limit} for update skip locked)
-      returning ${processColumns(sql)}`;
-    return taken.map(processRow).toSorted(byId);
-  },
-
   async countQueued() {
     const [found] = await sql<{ count: number }[]>`
       select count(*) from processes where ${unfinished(sql)} and status = 'queued'`;
     return found?.count ?? 0;
   },
-
-  async putBack(ids) {
-    await sql`
-      update processes set status = 'queued', handed_out_at = null
-      where id = any(${ids}) and status = 'starting' and revision = 0`;
-  },
 });
-
-const byId = (a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1);
 
 // The sealed bytes pass as they are; everything else is text.
 const storableStart = (start: NewProcess): NewProcess => storable(start);

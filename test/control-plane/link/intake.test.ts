@@ -118,7 +118,7 @@ describe("reports", () => {
     const gate = Promise.withResolvers<void>();
     const rig = await rigWith(() => async () => {
       await gate.promise;
-      return { changed: [], unknown: [], outdated: [] };
+      return { changed: [], unknown: [], unwanted: [], outdated: [] };
     });
     const node = await rig.node();
     const agent = await rig.online(node.id);

@@ -166,12 +166,53 @@ describe("after a hello", () => {
     expect(agent.all("start")).toEqual([]);
   });
 
+  it("a start that never arrived and has waited for as long as it may is expired, and the node is told in case it comes late", async () => {
+    const node = await rig.node();
+    const late = { ifOffline: "queue", queueTtlMs: 1000, createdAt: new Date(Date.now() - 2000) } as const;
+    const row = await rig.start(node.id, late);
+    const agent = await rig.online(node.id);
+    expect(await rig.until(row.id, statusIs("expired"))).toMatchObject({ reason: "queue_ttl" });
+    await settled(agent);
+    expect([agent.all("start"), agent.all("stop")]).toMatchObject([[], [{ id: row.id }]]);
+  });
+
+  it("a start that another machine had may run there, however long it has waited and whoever stopped it", async () => {
+    const node = await rig.node();
+    const former = await rig.online(node.id, { machineId: "former" });
+    const late = { ifOffline: "queue", queueTtlMs: 1000, createdAt: new Date(Date.now() - 2000) } as const;
+    const [waited, stopped] = [await rig.start(node.id, late), await rig.start(node.id)];
+    await stop(stopped.id);
+    former.cut();
+    await rig.online(node.id, { machineId: "clone" });
+    for (const { id } of [waited, stopped])
+      expect(await rig.until(id, (row) => row.status !== "starting")).toMatchObject({
+        status: "lost",
+        reason: "unconfirmed",
+      });
+  });
+
   it("a process that runs though its row says it never will is stopped", async () => {
     const node = await rig.node();
     const row = await rig.start(node.id, { status: "queued", ifOffline: "queue" });
     await stop(row.id);
     const agent = await rig.online(node.id, { inventory: [running(row)] });
     expect(await agent.next("stop")).toMatchObject({ id: row.id });
+  });
+
+  it("a process that is reported though its row says it never will run is stopped, and its row tells how it ended", async () => {
+    const node = await rig.node();
+    const agent = await rig.online(node.id);
+    await settled(agent);
+    const row = await rig.start(node.id, { status: "queued", ifOffline: "queue" });
+    await stop(row.id);
+    agent.report({ id: row.id });
+    expect(await agent.next("stop")).toMatchObject({ id: row.id, graceMs: 5000 });
+    expect(rig.lines).toContainEqual({
+      event: "process.unwanted",
+      fields: { nodeId: node.id, processId: row.id, status: "canceled" },
+    });
+    agent.report({ id: row.id, revision: 2, status: "killed", reason: "stopped", exitedAgeMs: 1 });
+    expect(await rig.until(row.id, statusIs("killed"))).toMatchObject({ reason: "stopped", pid: 7 });
   });
 
   it("a process that no row knows is left alone, logged, and forgotten once it has ended", async () => {

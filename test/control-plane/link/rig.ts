@@ -11,7 +11,7 @@ import type { Log, Needs } from "../../../control-plane/needs.ts";
 import { queueGauge } from "../../../control-plane/queue-gauge.ts";
 import { sealWith } from "../../../control-plane/seal.ts";
 import { openPostgresStore } from "../../../control-plane/store/postgres/open.ts";
-import type { NewProcess, ProcessRow, Store } from "../../../control-plane/store/store.ts";
+import type { HandOut, NewProcess, ProcessRow, Store } from "../../../control-plane/store/store.ts";
 import { testDatabase } from "../../support/postgres.ts";
 import { FarEnd } from "./far-end.ts";
 
@@ -92,7 +92,8 @@ async function rigOn({ url, times, wrap, key }: RigOptions) {
   });
   const needs: Needs = { ...rest, hub: link.hub };
   await store.instances.register({ id: cluster.self, place: "test", version: "0.0.1" });
-  const served = { alone: false, dispatch: (nodeId: string, id?: string) => dispatchFor(needs, nodeId, id) };
+  const dispatch = (nodeId: string, given?: HandOut) => dispatchFor(needs, nodeId, given);
+  const served = { alone: false, dispatch };
   return {
     ...{ store, link, hub: link.hub, needs, lines, clock, cluster, served },
     node: () => enrolledNode(store),

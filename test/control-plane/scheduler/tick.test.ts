@@ -164,6 +164,36 @@ describe("a tick", () => {
   });
 });
 
+describe("a tick while a hello is compared", () => {
+  it("leaves the node's starts to that, which knows whether they may run on another machine", async () => {
+    const reached = Promise.withResolvers<void>();
+    const go = Promise.withResolvers<void>();
+    const rig = await openRig({}, (store) => {
+      const unfinished = async (nodeId: string) => {
+        reached.resolve();
+        await go.promise;
+        return store.processes.unfinished(nodeId);
+      };
+      return { ...store, processes: { ...store.processes, unfinished } };
+    });
+    const node = await rig.node();
+    const former = await rig.online(node.id, { machineId: "former" });
+    const start = await rig.start(node.id);
+    former.cut();
+    await rig.online(node.id, { machineId: "clone" });
+    await reached.promise;
+    rig.clock.aheadMs = 31 * second;
+    await tick(rig.needs, { since: new Date(0), prunedAt: null });
+    expect(await rig.store.processes.get(start.id)).toMatchObject({ status: "starting" });
+    go.resolve();
+    expect(await rig.until(start.id, ({ status }) => status !== "starting")).toMatchObject({
+      status: "lost",
+      reason: "unconfirmed",
+    });
+    await rig.close();
+  });
+});
+
 describe("the ticker", () => {
   it("goes on after a tick that failed, never overtakes itself, and waits for its last tick when it stops", async () => {
     const rig = await openRig();

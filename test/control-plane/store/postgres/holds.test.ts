@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { databaseAt } from "../../../../control-plane/entry/database-socket.ts";
 import { openPool, type Pool } from "../../../../control-plane/store/postgres/pool.ts";
+import { handOuts } from "../../../../control-plane/store/postgres/hand-outs.ts";
 import { maintenance } from "../../../../control-plane/store/postgres/maintenance.ts";
 import { openPostgresStore } from "../../../../control-plane/store/postgres/open.ts";
 import { starts } from "../../../../control-plane/store/postgres/starts.ts";
@@ -39,7 +40,7 @@ describe("a drain or a lease, and starts that are on their way in at that moment
       let drained = Promise.resolve();
       await sql.begin(async (transaction) => {
         if (status === "starting") await starts(transaction).insert(newProcess({ nodeId }));
-        else await starts(transaction).takeQueued(nodeId, 1, noon);
+        else await handOuts(transaction).takeQueued(nodeId, 1, noon);
         drained = store.nodes.setDrain(nodeId, drain).then(() => void order.push("drained"));
         await waiting();
         order.push("stored");

@@ -1,0 +1,1 @@
+ALTER TABLE "processes" ADD COLUMN "hand_out" integer DEFAULT 0 NOT NULL;
