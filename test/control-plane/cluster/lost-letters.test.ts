@@ -77,9 +77,16 @@ describe("letters that are lost while both control planes go on", () => {
     const { reader, follow } = await follower();
     const { a, b } = rigs;
     const send = vi.spyOn(a.store.letters, "send").mockResolvedValue();
+    // B comes back at once when it finds itself gone, and A would not have seen it missing.
+    const { promise: isMissed, resolve: missed } = Promise.withResolvers<void>();
+    const register = b.store.instances.register.bind(b.store.instances);
+    vi.spyOn(b.store.instances, "register").mockImplementationOnce((self) =>
+      isMissed.then(() => register(self)),
+    );
     await a.store.instances.remove({ only: b.cluster.self });
     a.needs.bus.publish("instances");
     await expect.poll(() => agent.all("unfollow").map((frame) => frame.follow)).toContain(follow);
+    missed();
     await drained(reader);
     send.mockRestore();
   });
