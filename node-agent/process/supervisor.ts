@@ -7,7 +7,7 @@ import type { Engine, EngineAnswer, InventoryItem } from "../engine.ts";
 import { newCgroup, removeCgroup } from "./cgroup.ts";
 import { Child, type ChildNeeds } from "./child.ts";
 import { canceled } from "./ending.ts";
-import { baseEnvironment, commandEnvironment } from "./environment.ts";
+import { commandEnvironment, type Variables } from "./environment.ts";
 import { isProcessId, type ProcessFolder, processFolder } from "./folder.ts";
 import { dropEnds, noteIntent } from "./intents.ts";
 import { launchWrapper } from "./launch.ts";
@@ -34,6 +34,8 @@ export type SupervisorNeeds = {
   /** Grows with every start of the agent. */
   generation: number;
   nodeName(): string;
+  /** What commands start from; a start waits for it. */
+  environment: Promise<Variables>;
   /** Where commands run when the start names no folder. */
   cwd: string;
   /** A cgroup v2 folder that is the agent's to use. */
@@ -156,7 +158,7 @@ export class Supervisor implements Engine {
   }
 
   async #launch(child: Child, launch: Launch): Promise<void> {
-    const base = await baseEnvironment();
+    const base = await this.#needs.environment;
     if (this.#closed) return;
     if (child.canceledBeforeStart) return child.conclude(canceled);
     const refusal = cwdRefusal(child.spec.cwd) ?? diskRefusal(this.#needs.procs);
