@@ -4,10 +4,10 @@ import type { SignalName } from "#shared/signals.ts";
 import type { ProcessStatus } from "#shared/process-state.ts";
 import type { Report } from "#shared/link/report.ts";
 import { Closing } from "./closing.ts";
-import { endingWithoutExit, firstEnd } from "./ending.ts";
+import { canceled, endingWithoutExit, firstEnd } from "./ending.ts";
 import { factsOf, storyOf } from "./facts.ts";
 import type { ProcessFolder } from "./folder.ts";
-import { type EndIntent, type Intent, noteIntent } from "./intents.ts";
+import { type EndIntent, type Intent, isAgentStop, noteIntent } from "./intents.ts";
 import { killTree, type SignalOutcome, signalOne, signalTree, wakeWrapper } from "./kill.ts";
 import { LimitClock } from "./limit-clock.ts";
 import { isAlive, procEntry, type ProcTable, uptime } from "./proc-table.ts";
@@ -92,7 +92,9 @@ export class Child {
   }
   get status(): ProcessStatus {
     if (this.#closing.ending) return this.#closing.ending.status;
-    if (firstEnd(this.#intents)) return "stopping";
+    // A stop of the agent may be taken back, and a status never is: so it is not told before the end.
+    const end = firstEnd(this.#intents);
+    if (end && !isAgentStop(end)) return "stopping";
     return this.phase === "claimed" ? "starting" : "running";
   }
   /** Whether a process of it may live, survivors included. */
@@ -110,8 +112,9 @@ export class Child {
   get ended(): AbortSignal {
     return this.#closing.ended;
   }
-  get canceledBeforeStart(): boolean {
-    return firstEnd(this.#intents) !== undefined;
+  /** Whether there is, or was, something to run. */
+  get hasBegun(): boolean {
+    return this.phase !== "claimed" || this.tree.wrapper !== null;
   }
 
   /** Takes charge of the wrapper this agent spawned. */
@@ -136,7 +139,7 @@ export class Child {
     this.limits.begin(record.startedAt ?? uptime());
     if (intents.length > 0) signalTree(this.tree, "SIGCONT");
     const end = firstEnd(intents);
-    if (end) this.#kill(end.graceMs);
+    if (end) this.#killer.end(end.graceMs);
     this.#watchRecord();
     this.look();
   }
@@ -225,27 +228,22 @@ export class Child {
     this.#changed();
   }
 
-  /** Ends the tree with TERM, grace and KILL; a second call can only shorten the grace. */
+  /** Ends the tree with TERM, grace and KILL; a second call can only shorten the grace. What has not begun never will. */
   end(intent: Omit<EndIntent, "kind">): void {
     // An ending that is already in the record is not turned into another one.
     this.look();
+    if (!this.hasBegun) return this.conclude(canceled);
     if (!this.lives) return;
     if (!this.#closing.told && !firstEnd(this.#intents)) {
       this.#note({ kind: "end", ...intent });
       if (this.phase !== "ended") this.#changed();
     }
-    this.#kill(intent.graceMs);
+    this.#killer.end(intent.graceMs);
   }
 
   #note(intent: Intent): void {
     noteIntent(this.folder, intent);
     this.#intents.push(intent);
-  }
-
-  #kill(graceMs: number): void {
-    // Not spawned yet: whoever is about to spawn it looks at the intents first.
-    if (this.phase === "claimed" && this.tree.wrapper === null) return;
-    this.#killer.end(graceMs);
   }
 
   /** Sends a signal to the tree or its leader; says what became of it. */

@@ -9,7 +9,7 @@ import { Child, type ChildNeeds } from "./child.ts";
 import { canceled } from "./ending.ts";
 import { commandEnvironment, type Variables } from "./environment.ts";
 import { isProcessId, type ProcessFolder, processFolder } from "./folder.ts";
-import { dropEnds, noteIntent } from "./intents.ts";
+import { noteIntent, takeBackStop } from "./intents.ts";
 import { launchWrapper } from "./launch.ts";
 import { cwdRefusal, diskRefusal, spawnRefusal } from "./launching.ts";
 import { Questions } from "./questions.ts";
@@ -60,6 +60,8 @@ export class Supervisor implements Engine {
   #revision: number;
   #childNeeds: ChildNeeds;
   #reaper: NodeJS.Timeout;
+  /** Whether the agent is ending all processes: one that would begin now is canceled. */
+  #stopsAll = false;
   #closed = false;
 
   constructor(needs: SupervisorNeeds) {
@@ -106,6 +108,7 @@ export class Supervisor implements Engine {
     this.#keep(child);
     this.onAccepted(launch.id);
     if (claimed) return child.conclude(claimed);
+    if (this.#stopsAll) return child.conclude(canceled);
     this.#inTurn(() => this.#launch(child, launch));
   }
 
@@ -159,8 +162,7 @@ export class Supervisor implements Engine {
 
   async #launch(child: Child, launch: Launch): Promise<void> {
     const base = await this.#needs.environment;
-    if (this.#closed) return;
-    if (child.canceledBeforeStart) return child.conclude(canceled);
+    if (this.#closed || child.phase === "ended") return;
     const refusal = cwdRefusal(child.spec.cwd) ?? diskRefusal(this.#needs.procs);
     if (refusal) return child.conclude(refusal);
     const env = commandEnvironment({
@@ -251,25 +253,26 @@ export class Supervisor implements Engine {
 
   /**
    * Leaves everything running for the next agent, or ends it first, until `signal` says to leave what is left; says how
-   * many were left and how many ended.
+   * many were left and how many ended. A start that has not begun is neither: it is canceled, or comes again to the next agent.
    */
   async close(options: {
     stopProcesses: boolean;
     signal?: AbortSignal;
   }): Promise<{ left: number; stopped: number }> {
-    const living = () => [...this.#children.values()].filter((child) => child.lives);
+    const living = () => [...this.#children.values()].filter((child) => child.lives && child.hasBegun);
     const before = living().length;
+    this.#stopsAll = options.stopProcesses;
     if (options.stopProcesses)
-      for (const child of living())
+      for (const child of [...this.#children.values()].filter(({ lives }) => lives))
         this.#end(child, { graceMs: child.spec.graceMs, reason: "agent_stopped" });
     while (options.stopProcesses && living().length > 0 && !options.signal?.aborted) await sleep(20);
-    const left = living().length;
-    if (options.stopProcesses) for (const child of living()) dropEnds(child.folder);
+    const left = living();
+    if (options.stopProcesses) for (const child of left) takeBackStop(child.folder);
     this.#closed = true;
     clearInterval(this.#reaper);
     this.#ticker.close();
     for (const child of this.#children.values()) child.close();
-    return { left, stopped: before - left };
+    return { left: left.length, stopped: before - left.length };
   }
 }
 
@@ -277,7 +280,7 @@ export class Supervisor implements Engine {
  * Whether there is anything to report. Of a start that is only claimed there is not: an agent that dies now gives the claim
  * up, and only what was never reported is sent again.
  */
-const hasNews = (child: Child): boolean => child.phase !== "claimed" || child.canceledBeforeStart;
+const hasNews = (child: Child): boolean => child.status !== "starting";
 
 /** Makes the folder; `taken` where there is one, else what stands in the way is the ending of the start. */
 const claim = (folder: ProcessFolder): Ending | "taken" | undefined => {
