@@ -17,7 +17,7 @@ import type { Ending, Spec } from "./record.ts";
 import { recall, recover, specOf } from "./recovery.ts";
 import { reaper } from "./retention.ts";
 import { Ticker } from "./ticker.ts";
-import { turns } from "./turns.ts";
+import { turns } from "#shared/turns.ts";
 
 /**
  * All processes of this node. In memory are those that live and those whose ending is not stored yet; everything else is
@@ -109,7 +109,7 @@ export class Supervisor implements Engine {
     this.onAccepted(launch.id);
     if (claimed) return child.conclude(claimed);
     if (this.#stopsAll) return child.conclude(canceled);
-    this.#inTurn(() => this.#launch(child, launch));
+    void this.#inTurn(() => this.#launch(child, launch));
   }
 
   /** A start that came before: it is confirmed, and what is known of it said again. */
