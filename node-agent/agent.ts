@@ -14,6 +14,7 @@ import { agentVersion, machineFacts } from "./machine/facts.ts";
 import { bootId } from "./machine/identity.ts";
 import { loadMeter } from "./machine/load.ts";
 import { disown } from "./process/disown.ts";
+import { accountOf, captureBase } from "./process/environment.ts";
 import { Supervisor } from "./process/supervisor.ts";
 import { Self } from "./self.ts";
 
@@ -81,11 +82,14 @@ async function whoWeAre(
 }
 
 function begin({ config, log }: StartNeeds, { folder, greeting, self }: Settled): Agent {
+  const life = new AbortController();
   const engine: Engine = new Supervisor({
     procs: folder.procs,
     bootId: greeting.bootId,
     generation: folder.generation,
     nodeName: () => self.name,
+    // Begun now, so that the first command finds it: a profile may take seconds.
+    environment: captureBase(process.env, accountOf(process.env), { log, signal: life.signal }),
     cwd: homeFolder(),
     cgroup: config.cgroup,
   });
@@ -94,6 +98,7 @@ function begin({ config, log }: StartNeeds, { folder, greeting, self }: Settled)
     done: link.done,
     stop: async (options) => {
       const outcome = await engine.close(options);
+      life.abort();
       if (options.stopProcesses && !options.signal?.aborted) await link.settle(settleMs);
       await link.close();
       folder.close();

@@ -1,7 +1,7 @@
 // `drover up`: everything on this machine, to try it. In order: the control plane (with its own Postgres, on loopback),
 // the profile, the agent left by an `up` that was killed (ended, its processes live on), the agent as a child, then the
 // greeting once it is online. Ctrl-C goes the other way round: the agent stops its processes with their grace, then the
-// agent, then the control plane and its Postgres. A second Ctrl-C leaves what still runs to the next `up`.
+// agent, then the control plane and its Postgres. A second Ctrl-C leaves what still runs, as it is, to the next `up`.
 
 import { userInfo } from "node:os";
 import { resolve } from "node:path";
@@ -22,7 +22,7 @@ export const verb: Verb = {
   define: (command) =>
     withSettings(command).addHelpText(
       "after",
-      "\nCtrl-C stops it and everything it runs; a second one leaves the processes running.",
+      "\nCtrl-C stops it and everything it runs; a second one leaves running what has not ended yet.",
     ),
   run,
 };
@@ -70,17 +70,24 @@ async function attend(place: Place, agent: AgentProcess, presses: Presses): Prom
 }
 
 async function stopAll(agent: AgentProcess, presses: Presses): Promise<number> {
-  await tell("drover: stopping the processes of this machine; Ctrl-C again leaves them running");
-  void presses.second.then(() => agent.stop());
+  await tell(
+    "drover: stopping the processes of this machine; Ctrl-C again leaves running what has not ended",
+  );
+  void presses.second.then(() => agent.leave());
   const outcome = await agent.stop();
-  if (outcome === undefined) await tell("drover: the agent could not say what it stopped");
+  if (outcome === undefined)
+    await tell(
+      "drover: the agent ended without saying what it stopped; the next drover up finds what still runs",
+    );
   else await tell(`drover: stopped ${counted(outcome.stopped)}${leftText(outcome.leftRunning)}`);
   return 0;
 }
 
 const counted = (count: number): string => (count === 1 ? "1 process" : `${count} processes`);
 const leftText = (left: number): string =>
-  left === 0 ? "" : `, left ${counted(left)} running: the next drover up finds them again`;
+  left === 0
+    ? ""
+    : `, left ${counted(left)} running: the next drover up finds ${left === 1 ? "it" : "them"} again`;
 
 async function untilOnline(place: Place, signal: AbortSignal): Promise<void> {
   const client = createClient(place);

@@ -11,6 +11,7 @@ import { tell } from "../write.ts";
 
 const pauses = { baseMs: 500, maxMs: 30_000 };
 const steadyMs = 60_000;
+const leaveAgainMs = 100;
 
 export type AgentSettings = {
   url: string;
@@ -37,12 +38,25 @@ export class AgentProcess {
     this.ended = this.#keepAlive();
   }
 
-  /** Ends the agent and its processes with their grace; a second call leaves those that still run. */
+  /** Ends the agent and its processes with their grace. */
   async stop(): Promise<Stopped> {
     this.#stopping.abort();
     this.#child?.kill("SIGTERM");
     await this.ended;
     return this.#stopped;
+  }
+
+  /**
+   * Lets the agent that is ending them leave those that still run. It takes signals close to the first for the same wish, so
+   * it is told until it has heard.
+   */
+  async leave(): Promise<void> {
+    let isGone = false;
+    void this.ended.then(() => (isGone = true));
+    while (!isGone) {
+      this.#child?.kill("SIGTERM");
+      await delay(leaveAgainMs);
+    }
   }
 
   async #keepAlive(): Promise<number> {
@@ -71,7 +85,9 @@ export class AgentProcess {
       env: agentEnvironment(joinToken),
     });
     this.#child = child;
-    const gone = once(child, "exit") as Promise<[number | null, NodeJS.Signals | null]>;
+    this.#stopped = undefined;
+    // Not `exit`: by then its last words need not have been read.
+    const gone = once(child, "close") as Promise<[number | null, NodeJS.Signals | null]>;
     if (child.pid !== undefined) await onStart(child.pid);
     if (this.#stopping.signal.aborted) child.kill("SIGTERM");
     if (child.stderr !== null)

@@ -5,7 +5,7 @@ import { maxFrameBytes } from "#shared/link/limits.ts";
 import type { Link as WholeLink } from "../link/link.ts";
 import type { AgentSocket, SocketEvents } from "../link/socket.ts";
 import type { Log } from "../needs.ts";
-import { places } from "./places.ts";
+import { turns } from "#shared/turns.ts";
 
 type Link = Pick<WholeLink, "authorize" | "accept">;
 
@@ -19,7 +19,7 @@ export const acceptAgents = (server: Server, link: Link, log: Log): { close(): v
     perMessageDeflate: false,
     maxPayload: maxFrameBytes,
   });
-  const inTurn = places(admissionsAtOnce);
+  const inTurn = turns(admissionsAtOnce);
   server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const given = watchWaiting(socket);
     // One that went while it waited is not looked up: it comes again, behind the others.

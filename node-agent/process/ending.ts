@@ -52,6 +52,13 @@ export const endingWithoutRecord = (intents: Intent[]): Ending => {
   };
 };
 
+/** The ending of a process whose wrapper is gone without having written one. */
+export const endingWithoutExit = (record: RunRecord | undefined, intents: Intent[]): Ending => {
+  if (record?.leader || firstEnd(intents)) return endingWithoutRecord(intents);
+  // It was there when the wrapper was spawned: somebody removed it, so how far the command came is not known.
+  return record ? failed("spawn_error", "the shell that starts commands could not run") : recordGone;
+};
+
 const unknownBy = (end: EndIntent): Ending => ({
   status: end.status,
   reason: end.reason,

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { userInfo } from "node:os";
-import { loginEnvironment } from "./login-environment.ts";
+import { type Log, reasonOf } from "../log.ts";
+import { loginEnvironment, type LoginLimits, type LoginOutcome } from "./login-environment.ts";
 
 /**
  * The environment of commands, by rising precedence: what the user's login shell exports, the request, Drover's own names.
@@ -8,7 +9,7 @@ import { loginEnvironment } from "./login-environment.ts";
  * and a profile may export some too. A library path is taken from the login only, since that of the agent may be there to
  * run the agent.
  */
-type Variables = Record<string, string>;
+export type Variables = Record<string, string>;
 export type Account = { name: string; home: string; shell: string };
 
 const listed = new Set([
@@ -44,25 +45,35 @@ export const commandEnvironment = (given: {
   };
 };
 
-/** The login environment of the agent's user, captured at the first call; takes up to 5 s then, nothing later. */
-export const baseEnvironment = (): Promise<Variables> =>
-  (captured ??= captureBase(process.env, accountOf(process.env)));
-// A profile is run once for the life of the agent; this never rejects.
-let captured: Promise<Variables> | undefined;
+type CaptureNeeds = LoginLimits & { log?: Log | undefined };
 
-/** The environment that commands of this account start from, when the agent itself has `agent`. */
+/**
+ * The environment that commands of this account start from, when the agent itself has `agent`; takes up to 5 s, and never
+ * rejects. A failed login leaves the agent's own allowed variables, with defaults where there are none.
+ */
 export const captureBase = async (
   agent: NodeJS.ProcessEnv,
   account: Account,
-  limitMs?: number,
+  { log, ...limits }: CaptureNeeds = {},
 ): Promise<Variables> => {
   const bare = bareEnvironment(agent, account);
-  // A failed login leaves the agent's own allowed variables, with defaults where there are none.
-  const login = await loginEnvironment({ shell: account.shell, env: bare }, limitMs).catch(() => null);
-  const taken = login ? pick(login, (name) => isListed(name) || loginOnly.has(name)) : {};
+  const login = await loginEnvironment({ shell: account.shell, env: bare }, limits).catch(
+    (error: unknown): LoginOutcome => ({ failure: reasonOf(error) }),
+  );
+  if ("failure" in login && !limits.signal?.aborted)
+    log?.warn("login.failed", sayFailure(login.failure, account));
+  const taken =
+    "exported" in login ? pick(login.exported, (name) => isListed(name) || loginOnly.has(name)) : {};
   const path = joinPaths(taken["PATH"], withoutPackageFolders(agent["PATH"]), defaultPath.join(":"));
   return { ...bare, ...taken, PATH: path };
 };
+
+const sayFailure = (failure: string, { name, shell }: Account) => ({
+  shell,
+  why: failure,
+  instead: "commands get the agent's own PATH, locale and proxies, and nothing that the profile exports",
+  mend: `see as ${name} what \`${shell} -lc env </dev/null\` does, then start the agent again; its processes live on`,
+});
 
 /** What the login shell is started with: the place of login(1), with the agent's allowed variables. */
 const bareEnvironment = (agent: NodeJS.ProcessEnv, account: Account): Variables => ({

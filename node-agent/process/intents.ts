@@ -29,11 +29,16 @@ export const noteIntent = (folder: ProcessFolder, note: Intent): void => {
   }
 };
 
-/** Takes back that the process is to end: the next agent leaves it running. */
-export const dropEnds = (folder: ProcessFolder): void => {
-  const kept = readIntents(folder).filter((note) => note.kind !== "end");
+/** Takes back that the process is to end with its agent: the next agent leaves it running. It has had its TERM, though. */
+export const takeBackStop = (folder: ProcessFolder): void => {
+  const kept = readIntents(folder).map((note): Intent => (isAgentStop(note) ? termSent : note));
   writeFileSync(folder.intent, kept.map((note) => `${JSON.stringify(note)}\n`).join(""), { mode: 0o600 });
 };
+
+const termSent: Intent = { kind: "signal", signal: "TERM" };
+
+/** Whether it is the end that a stop of the agent brings, which may be taken back. */
+export const isAgentStop = (note: Intent): boolean => note.kind === "end" && note.reason === "agent_stopped";
 
 export const readIntents = (folder: ProcessFolder): Intent[] => {
   try {

@@ -47,21 +47,25 @@ const lookEveryMs = [10, 20, 40, 80, 100];
 /** After KILL nothing but a process in an uninterruptible wait remains; it is then reported, not waited for. */
 const killForMs = 10_000;
 
-/** TERM, grace, KILL until nothing is left; members that could not be ended are returned. `hurry` cuts the grace short. */
+/**
+ * TERM, grace, KILL until nothing is left; members that could not be ended are returned. `hurry` cuts the grace short, the
+ * end of `life` leaves whoever is there alone.
+ */
 export const endTree = async (
   tree: Tree,
-  grace: { ms: number; hurry: AbortSignal },
+  grace: { ms: number; hurry: AbortSignal; life: AbortSignal },
 ): Promise<ProcEntry[]> => {
   const deadline = performance.now() + grace.ms;
   const told = new Set<string>();
-  for (let look = 0; performance.now() < deadline && !grace.hurry.aborted; look++) {
+  const isOver = () => performance.now() >= deadline || grace.hurry.aborted || grace.life.aborted;
+  for (let look = 0; !isOver(); look++) {
     const members = membersOf(tree);
     if (members.length === 0) return [];
     askToEnd(tree, look === 0 ? members : missed(tree, members, told), told);
     const left = deadline - performance.now();
     await pause(Math.min(lookEveryMs[look] ?? 100, Math.max(left, 1)), grace.hurry);
   }
-  return killTree(tree);
+  return grace.life.aborted ? [] : killTree(tree);
 };
 
 const askToEnd = (tree: Tree, members: ProcEntry[], told: Set<string>): void => {

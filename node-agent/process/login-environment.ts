@@ -1,35 +1,28 @@
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import { runProgram } from "../machine/run-program.ts";
+import { type Outcome, runProgram } from "../machine/run-program.ts";
 
 /**
  * What a login shell exports. Profiles are not ours: one may print, read, start programs, exit or never end. So the shell
- * gets no terminal and no stdin, and only what stands between two marks counts: `mark NUL (name=value NUL)* mark`. As soon
- * as the second mark is seen, the shell has exited or the time is up, its whole group is killed; nothing of it lives on.
+ * gets no terminal and no stdin, and only what stands between two marks counts: `mark NUL (name=value NUL)* mark`. Nobody
+ * waits for more than the second mark; what the shell or the profile still does then has a few seconds to end by itself.
+ * Where the mark does not come in time, the whole group is told to end.
  */
 export type Login = { shell: string; env: Record<string, string> };
+export type LoginOutcome = { exported: Record<string, string> } | { failure: string };
+export type LoginLimits = { limitMs?: number | undefined; signal?: AbortSignal | undefined };
 
 const loginMs = 5000;
 const maxLoginBytes = 4 * 1024 * 1024;
 
-/** The variables that a login shell exports, or null when it fails or takes longer than `limitMs`. */
+/** The variables that a login shell exports, or why they are not known; `signal` ends the shell. */
 export const loginEnvironment = async (
-  login: Login,
-  limitMs = loginMs,
-): Promise<Record<string, string> | null> => {
-  const mark = randomUUID();
-  const [, between, after] = (await loginOutput(login, { mark, limitMs })).split(mark);
-  return between === undefined || after === undefined ? null : variablesIn(between);
-};
-
-const scriptOf = (mark: string): string => `printf '%s\\0' ${mark}; /usr/bin/env -0; printf '%s' ${mark}`;
-
-const loginOutput = async (
   { shell, env }: Login,
-  { mark, limitMs }: { mark: string; limitMs: number },
-): Promise<string> => {
+  { limitMs = loginMs, signal }: LoginLimits,
+): Promise<LoginOutcome> => {
+  const mark = randomUUID();
   const home = env["HOME"] ?? "";
-  const { stdout } = await runProgram({
+  const outcome = await runProgram({
     file: shell,
     args: ["-lc", scriptOf(mark)],
     env,
@@ -37,9 +30,22 @@ const loginOutput = async (
     limitMs,
     maxBytes: maxLoginBytes,
     enough: (output) => isWhole(output, mark),
+    signal,
   });
-  return stdout.toString("utf8");
+  const [, between, after] = outcome.stdout.toString("utf8").split(mark);
+  if (between === undefined || after === undefined) return { failure: failureOf(outcome, limitMs) };
+  return { exported: variablesIn(between) };
 };
+
+const failureOf = ({ cut, code }: Outcome, limitMs: number): string => {
+  if (cut === "time") return `its profile was not through after ${limitMs / 1000} s`;
+  if (cut === "size") return `its profile printed more than ${maxLoginBytes / 1024 / 1024} MiB`;
+  if (cut === "not_started") return "it could not be started";
+  if (cut === "signal") return "the agent was stopped";
+  return `its profile ended it (${code === null ? "by a signal" : `exit code ${code}`})`;
+};
+
+const scriptOf = (mark: string): string => `printf '%s\\0' ${mark}; /usr/bin/env -0; printf '%s' ${mark}`;
 
 const isWhole = (output: Buffer, mark: string): boolean => {
   const first = output.indexOf(mark);

@@ -73,6 +73,18 @@ export const scanProcs = (): ProcTable => ({
   }),
 });
 
+/** Whether anybody has this group, a zombie included. */
+export const groupLives = (group: number): boolean => {
+  // Never 0 or 1: those would be the agent's own group, or everybody.
+  if (group <= 1) return false;
+  try {
+    process.kill(-group, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+};
+
 /** The command line as one text, or the name where there is none. */
 export const commandOf = (entry: ProcEntry): string =>
   read(`${entry.pid}/cmdline`)?.replace(/\0$/, "").replaceAll("\0", " ").slice(0, 200) || `[${entry.name}]`;

@@ -49,7 +49,7 @@ export class Stdin {
             message: `the process ended or closed its stdin after ${writtenBytes} of ${bytes.length} bytes`,
           },
         };
-      if (eof) this.#endKeeper();
+      if (eof) await this.#endKeeper();
       return { value: { writtenBytes } };
     } finally {
       closeSync(fd);
@@ -90,10 +90,13 @@ export class Stdin {
   }
 
   #closed = false;
-  #endKeeper(): void {
+  async #endKeeper(): Promise<void> {
     this.#closed = true;
-    // The pipe may have a reader before anybody looked at the record; the keeper is in it by then.
-    this.#child.look();
+    // The pipe has a reader for a moment before the keeper is in the record, which it is before the command begins.
+    for (let look = 0; this.#child.tree.keeperPid === null && this.#child.phase === "claimed"; look++) {
+      await sleep(lookEveryMs[look] ?? 50);
+      this.#child.look();
+    }
     const pid = this.#child.tree.keeperPid;
     const keeper = pid === null ? undefined : procEntry(pid);
     // The keeper is a child of the wrapper, or it is not the keeper.

@@ -7,9 +7,9 @@ import type { Engine, EngineAnswer, InventoryItem } from "../engine.ts";
 import { newCgroup, removeCgroup } from "./cgroup.ts";
 import { Child, type ChildNeeds } from "./child.ts";
 import { canceled } from "./ending.ts";
-import { baseEnvironment, commandEnvironment } from "./environment.ts";
+import { commandEnvironment, type Variables } from "./environment.ts";
 import { isProcessId, type ProcessFolder, processFolder } from "./folder.ts";
-import { dropEnds, noteIntent } from "./intents.ts";
+import { noteIntent, takeBackStop } from "./intents.ts";
 import { launchWrapper } from "./launch.ts";
 import { cwdRefusal, diskRefusal, spawnRefusal } from "./launching.ts";
 import { Questions } from "./questions.ts";
@@ -17,7 +17,7 @@ import type { Ending, Spec } from "./record.ts";
 import { recall, recover, specOf } from "./recovery.ts";
 import { reaper } from "./retention.ts";
 import { Ticker } from "./ticker.ts";
-import { turns } from "./turns.ts";
+import { turns } from "#shared/turns.ts";
 
 /**
  * All processes of this node. In memory are those that live and those whose ending is not stored yet; everything else is
@@ -34,6 +34,8 @@ export type SupervisorNeeds = {
   /** Grows with every start of the agent. */
   generation: number;
   nodeName(): string;
+  /** What commands start from; a start waits for it. */
+  environment: Promise<Variables>;
   /** Where commands run when the start names no folder. */
   cwd: string;
   /** A cgroup v2 folder that is the agent's to use. */
@@ -58,6 +60,8 @@ export class Supervisor implements Engine {
   #revision: number;
   #childNeeds: ChildNeeds;
   #reaper: NodeJS.Timeout;
+  /** Whether the agent is ending all processes: one that would begin now is canceled. */
+  #stopsAll = false;
   #closed = false;
 
   constructor(needs: SupervisorNeeds) {
@@ -104,7 +108,8 @@ export class Supervisor implements Engine {
     this.#keep(child);
     this.onAccepted(launch.id);
     if (claimed) return child.conclude(claimed);
-    this.#inTurn(() => this.#launch(child, launch));
+    if (this.#stopsAll) return child.conclude(canceled);
+    void this.#inTurn(() => this.#launch(child, launch));
   }
 
   /** A start that came before: it is confirmed, and what is known of it said again. */
@@ -156,9 +161,8 @@ export class Supervisor implements Engine {
   }
 
   async #launch(child: Child, launch: Launch): Promise<void> {
-    const base = await baseEnvironment();
-    if (this.#closed) return;
-    if (child.canceledBeforeStart) return child.conclude(canceled);
+    const base = await this.#needs.environment;
+    if (this.#closed || child.phase === "ended") return;
     const refusal = cwdRefusal(child.spec.cwd) ?? diskRefusal(this.#needs.procs);
     if (refusal) return child.conclude(refusal);
     const env = commandEnvironment({
@@ -249,25 +253,26 @@ export class Supervisor implements Engine {
 
   /**
    * Leaves everything running for the next agent, or ends it first, until `signal` says to leave what is left; says how
-   * many were left and how many ended.
+   * many were left and how many ended. A start that has not begun is neither: it is canceled, or comes again to the next agent.
    */
   async close(options: {
     stopProcesses: boolean;
     signal?: AbortSignal;
   }): Promise<{ left: number; stopped: number }> {
-    const living = () => [...this.#children.values()].filter((child) => child.lives);
+    const living = () => [...this.#children.values()].filter((child) => child.lives && child.hasBegun);
     const before = living().length;
+    this.#stopsAll = options.stopProcesses;
     if (options.stopProcesses)
-      for (const child of living())
+      for (const child of [...this.#children.values()].filter(({ lives }) => lives))
         this.#end(child, { graceMs: child.spec.graceMs, reason: "agent_stopped" });
     while (options.stopProcesses && living().length > 0 && !options.signal?.aborted) await sleep(20);
-    const left = living().length;
-    if (options.stopProcesses) for (const child of living()) dropEnds(child.folder);
+    const left = living();
+    if (options.stopProcesses) for (const child of left) takeBackStop(child.folder);
     this.#closed = true;
     clearInterval(this.#reaper);
     this.#ticker.close();
     for (const child of this.#children.values()) child.close();
-    return { left, stopped: before - left };
+    return { left: left.length, stopped: before - left.length };
   }
 }
 
@@ -275,7 +280,7 @@ export class Supervisor implements Engine {
  * Whether there is anything to report. Of a start that is only claimed there is not: an agent that dies now gives the claim
  * up, and only what was never reported is sent again.
  */
-const hasNews = (child: Child): boolean => child.phase !== "claimed" || child.canceledBeforeStart;
+const hasNews = (child: Child): boolean => child.status !== "starting";
 
 /** Makes the folder; `taken` where there is one, else what stands in the way is the ending of the start. */
 const claim = (folder: ProcessFolder): Ending | "taken" | undefined => {

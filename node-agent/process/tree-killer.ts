@@ -50,16 +50,17 @@ export class TreeKiller {
    * without members has lost its way; it is ended too, and the intent says what became of the command.
    */
   async #endAll(graceMs: number): Promise<void> {
+    const { life } = this.#hooks;
     const until = performance.now() + graceMs;
     let aloneSince: number | undefined;
     for (;;) {
       const ms = Math.max(0, until - performance.now());
-      const left = await endTree(this.#tree, { ms, hurry: this.#hurry.signal });
+      const left = await endTree(this.#tree, { ms, hurry: this.#hurry.signal, life });
       this.#hooks.look();
-      if (left.length > 0 || this.#hooks.leaderGone() || this.#hooks.life.aborted) return;
+      if (left.length > 0 || this.#hooks.leaderGone() || life.aborted) return;
       aloneSince ??= performance.now();
       if (performance.now() - aloneSince > wrapperAloneMs) this.#endWrapper();
-      await pause(lookEveryMs, this.#hooks.life);
+      await pause(lookEveryMs, life);
     }
   }
 

@@ -1,6 +1,7 @@
 import { cgroupPids } from "./cgroup.ts";
 import {
   allPids,
+  groupLives,
   lastPid,
   type ProcEntry,
   type ProcTable,
@@ -136,15 +137,4 @@ const pidsAfter = (pid: number): number[] => {
   if (last < pid) return allPids().filter((other) => other > pid || other <= last);
   if (last - pid <= 50) return Array.from({ length: last - pid }, (_, n) => pid + 1 + n);
   return allPids().filter((other) => other > pid);
-};
-
-const groupLives = (group: number): boolean => {
-  // Never 0 or 1: those would be the agent's own group, or everybody.
-  if (group <= 1) return false;
-  try {
-    process.kill(-group, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
 };

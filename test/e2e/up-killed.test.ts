@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { createConnection } from "node:net";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Api } from "../support/api.ts";
 import { Daemon } from "../support/daemon.ts";
@@ -94,7 +95,7 @@ describe("drover up", () => {
     await expectNothingLeft(api.url);
   }, 120_000);
 
-  it("leaves what runs at a second Ctrl-C and says so", async () => {
+  it("leaves running what has not ended at a second Ctrl-C, says so, and finds it again", async () => {
     const { daemon, api } = await up();
     const { id } = await api.start({
       node: "local",
@@ -103,15 +104,34 @@ describe("drover up", () => {
     });
     await api.printed(id, "up");
     daemon.kill("SIGINT");
-    await daemon.seen("Ctrl-C again leaves them running");
-    // Presses within a quarter of a second count as one; this one comes later by what a start of a program takes.
-    await new Daemon(["nodes"], { env: { ...env(), DROVER_URL: "http://127.0.0.1:1", DROVER_TOKEN: "x" } })
-      .ended;
-    await new Daemon(["nodes"], { env: { ...env(), DROVER_URL: "http://127.0.0.1:1", DROVER_TOKEN: "x" } })
-      .ended;
+    await daemon.seen("Ctrl-C again leaves running what has not ended");
+    // Presses within a quarter of a second count as one, and nothing tells when that is over.
+    await delay(260);
     daemon.kill("SIGINT");
     expect((await daemon.ended).code).toBe(0);
-    expect(daemon.log).toContain("left 1 process running");
+    expect(daemon.log).toContain(
+      "drover: stopped 0 processes, left 1 process running: the next drover up finds it again\n",
+    );
+    const next = await up();
+    expect(await next.api.process(id)).toMatchObject({ status: "running", stale: false });
+    await next.api.get(`POST /v1/processes/${id}/stop`, { body: { graceMs: 0 } });
+    expect(await next.api.final(id)).toMatchObject({ status: "killed", reason: "stopped" });
+    await next.daemon.end("SIGINT");
+    expect(next.daemon.log).toContain("drover: stopped 0 processes\n");
+    await expectNothingLeft(next.api.url);
+  }, 120_000);
+
+  it("says that it does not know what became of the processes when its agent is gone", async () => {
+    const { daemon, api } = await up();
+    const { id } = await api.start({ node: "local", command: "echo up; sleep 600" });
+    await api.printed(id, "up");
+    const agent = Number(readFileSync(join(dataDir(), "local-agent.pid"), "utf8"));
+    process.kill(agent, "SIGKILL");
+    await daemon.seen("starting it again");
+    expect(await daemon.end("SIGINT")).toEqual({ code: 0, signal: null });
+    expect(daemon.log).toContain(
+      "drover: the agent ended without saying what it stopped; the next drover up finds what still runs\n",
+    );
     expect(pidsWith(id).length).toBeGreaterThan(0);
   }, 120_000);
 

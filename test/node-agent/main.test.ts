@@ -123,7 +123,8 @@ describe("an agent", () => {
     const end = await plane.welcomed();
     const running = await runningOn(end, "trap '' TERM; while :; do sleep 100; done");
     one.child.kill("SIGINT");
-    await reportWhere(end, ({ id, status }) => id === running.id && status === "stopping");
+    const intent = join(parent, "data/procs", running.id, "intent");
+    await vi.waitFor(() => expect(readFileSync(intent, "utf8")).toContain("agent_stopped"), 10_000);
     // What tells a second wish from an echo of the first is time (300 ms), and nothing else.
     await pause(400);
     one.child.kill("SIGINT");

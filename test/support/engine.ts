@@ -4,12 +4,16 @@ import { newId } from "#shared/ids.ts";
 import type { Launch } from "#shared/link/launch.ts";
 import type { Report } from "#shared/link/report.ts";
 import { isFinal } from "#shared/process-state.ts";
+import { accountOf, captureBase } from "../../node-agent/process/environment.ts";
 import { Supervisor, type SupervisorNeeds } from "../../node-agent/process/supervisor.ts";
 import { temporaryFolder } from "./eventually.ts";
 
 export { eventually, pidsWith, temporaryFolder } from "./eventually.ts";
 
 export const bootId = "test-boot";
+
+/** A profile is run once for all tests of a file. */
+const environment = captureBase(process.env, accountOf(process.env));
 
 /** A launch with everything a start leaves out filled in. */
 export const launchOf = (command: string, more: Partial<Launch> = {}): Launch => ({
@@ -54,6 +58,7 @@ export class Bench {
       bootId,
       generation: this.#generation++,
       nodeName: () => "n1",
+      environment,
       cwd: "/tmp",
       ...this.#more,
     });

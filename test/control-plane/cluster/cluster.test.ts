@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { chunkBytes, windowBytes } from "#shared/link/limits.ts";
 import { toBase64 } from "#shared/base64.ts";
 import { followEvents } from "../../../control-plane/actions/follow-events.ts";
@@ -9,26 +9,16 @@ import { startProcessBody } from "#shared/api/process.ts";
 import { eventsBegin } from "../../contract/store-samples.ts";
 import type { FarEnd } from "../link/far-end.ts";
 import { exited } from "../link/far-end.ts";
-import { openRigs } from "../link/rig.ts";
+import type { Rig } from "../link/rig.ts";
+import { useTwoControlPlanes } from "./two-control-planes.ts";
 
-type Rigs = Awaited<ReturnType<typeof openRigs>>;
 const never = new AbortController().signal;
 
 describe("two control planes on one database", () => {
-  let rigs: Rigs;
-  let nodeId: string;
-  /** The agent whose socket is at A; the tests ask B. */
-  let agent: FarEnd;
+  const rigs = useTwoControlPlanes();
 
-  beforeAll(async () => {
-    rigs = await openRigs();
-    nodeId = (await rigs.a.node()).id;
-    agent = await rigs.a.online(nodeId);
-  });
-
-  afterAll(() => rigs.close());
-
-  const body = (change: object = {}) => startProcessBody.parse({ node: nodeId, command: "true", ...change });
+  const body = (change: object = {}) =>
+    startProcessBody.parse({ node: rigs.nodeId, command: "true", ...change });
 
   it("both see the node online, and both see it go", async () => {
     const { id } = await rigs.a.node();
@@ -44,9 +34,9 @@ describe("two control planes on one database", () => {
 
   it("a start on B is sent by A, with its env, and B sees it end", async () => {
     const started = await startProcess(rigs.b.needs, body({ env: { SECRET: "s3" } }));
-    const { launch } = await agent.next("start");
+    const { launch } = await rigs.agent.next("start");
     expect(launch).toMatchObject({ id: started.process.id, env: { SECRET: "s3" } });
-    agent.say({ type: "reports", reports: [exited(launch.id)] });
+    rigs.agent.say({ type: "reports", reports: [exited(launch.id)] });
     expect(await rigs.b.until(launch.id, (row) => row.status === "exited")).toMatchObject({ exitCode: 0 });
   });
 
@@ -79,33 +69,33 @@ describe("two control planes on one database", () => {
 
   it("a stop on B reaches the agent at A", async () => {
     const { process } = await startProcess(rigs.b.needs, body());
-    await agent.next("start");
-    agent.report({ id: process.id, status: "running" });
+    await rigs.agent.next("start");
+    rigs.agent.report({ id: process.id, status: "running" });
     await rigs.b.until(process.id, (row) => row.status === "running");
     const stopping = stopProcess(rigs.b.needs, process.id, { graceMs: 5, signal: never });
-    expect(await agent.next("stop")).toMatchObject({ id: process.id, graceMs: 5 });
-    agent.report({ id: process.id, revision: 2, status: "killed", reason: "stopped" });
+    expect(await rigs.agent.next("stop")).toMatchObject({ id: process.id, graceMs: 5 });
+    rigs.agent.report({ id: process.id, revision: 2, status: "killed", reason: "stopped" });
     expect(await stopping).toMatchObject({ status: "killed" });
   });
 
   it("a question on B gets the answer, the refusal or the silence of the agent at A", async () => {
     const ask = { type: "ports" as const, id: "proc_1" };
-    const answered = rigs.b.hub.request(nodeId, ask, { timeoutMs: 60_000 });
-    const { rid } = await agent.next("ports");
-    agent.say({ type: "reply", rid, value: { ports: [] } });
+    const answered = rigs.b.hub.request(rigs.nodeId, ask, { timeoutMs: 60_000 });
+    const { rid } = await rigs.agent.next("ports");
+    rigs.agent.say({ type: "reply", rid, value: { ports: [] } });
     expect(await answered).toEqual({ outcome: "ok", value: { ports: [] } });
 
-    const refused = rigs.b.hub.request(nodeId, ask, { timeoutMs: 60_000 });
-    const second = await agent.next("ports");
-    agent.say({ type: "reply", rid: second.rid, error: { code: "not_found", message: "gone" } });
+    const refused = rigs.b.hub.request(rigs.nodeId, ask, { timeoutMs: 60_000 });
+    const second = await rigs.agent.next("ports");
+    rigs.agent.say({ type: "reply", rid: second.rid, error: { code: "not_found", message: "gone" } });
     expect(await refused).toEqual({ outcome: "refused", code: "not_found", message: "gone" });
 
     const client = new AbortController();
-    const abandoned = rigs.b.hub.request(nodeId, ask, { timeoutMs: 60_000, signal: client.signal });
-    const third = await agent.next("ports");
+    const abandoned = rigs.b.hub.request(rigs.nodeId, ask, { timeoutMs: 60_000, signal: client.signal });
+    const third = await rigs.agent.next("ports");
     client.abort();
     expect(await abandoned).toEqual({ outcome: "no_answer" });
-    expect(await agent.next("abandon")).toMatchObject({ rid: third.rid });
+    expect(await rigs.agent.next("abandon")).toMatchObject({ rid: third.rid });
 
     expect(await rigs.b.hub.request((await rigs.a.node()).id, ask, { timeoutMs: 1000 })).toEqual({
       outcome: "offline",
@@ -116,13 +106,13 @@ describe("two control planes on one database", () => {
     const sending = vi.spyOn(rigs.b.store.letters, "sendToHolder");
     const b64 = toBase64(new TextEncoder().encode("hunter2\n"));
     const written = rigs.b.hub.request(
-      nodeId,
+      rigs.nodeId,
       { type: "stdin", id: "p", b64, eof: false },
       { timeoutMs: 60_000 },
     );
-    const frame = await agent.next("stdin");
+    const frame = await rigs.agent.next("stdin");
     expect(frame.b64).toBe(b64);
-    agent.say({ type: "reply", rid: frame.rid, value: { writtenBytes: 8 } });
+    rigs.agent.say({ type: "reply", rid: frame.rid, value: { writtenBytes: 8 } });
     expect(await written).toMatchObject({ outcome: "ok" });
     const bodies = sending.mock.calls.map(([, { body: text }]) => text).join("");
     expect(bodies).toContain("stdin");
@@ -133,38 +123,42 @@ describe("two control planes on one database", () => {
   it("what A cannot open is refused with the reason", async () => {
     vi.spyOn(rigs.a.needs.seal, "open").mockRejectedValueOnce(new Error("another key"));
     const stdin = { type: "stdin", id: "p", b64: "", eof: true } as const;
-    expect(await rigs.b.hub.request(nodeId, stdin, { timeoutMs: 60_000 })).toMatchObject({
+    expect(await rigs.b.hub.request(rigs.nodeId, stdin, { timeoutMs: 60_000 })).toMatchObject({
       outcome: "refused",
       message: expect.stringContaining("DROVER_SECRET_KEY") as string,
     });
   });
 
   it("an answer of a megabyte comes through whole", async () => {
-    const answered = rigs.b.hub.request(nodeId, { type: "ports", id: "proc_1" }, { timeoutMs: 60_000 });
-    const { rid } = await agent.next("ports");
+    const answered = rigs.b.hub.request(rigs.nodeId, { type: "ports", id: "proc_1" }, { timeoutMs: 60_000 });
+    const { rid } = await rigs.agent.next("ports");
     const value = "x".repeat(1_400_000);
-    agent.say({ type: "reply", rid, value });
+    rigs.agent.say({ type: "reply", rid, value });
     expect(await answered).toEqual({ outcome: "ok", value });
   });
 
   it("a follower on B gets every byte in order, and the agent is never more than the windows ahead of it", async () => {
     const leaving = new AbortController();
-    const chunks = rigs.b.hub.follow(nodeId, { id: "proc_1", stream: "merged", from: 0 }, leaving.signal);
+    const chunks = rigs.b.hub.follow(
+      rigs.nodeId,
+      { id: "proc_1", stream: "merged", from: 0 },
+      leaving.signal,
+    );
     const reader = chunks[Symbol.asyncIterator]();
     const first = reader.next();
-    const { follow } = await agent.next("follow");
+    const { follow } = await rigs.agent.next("follow");
     const total = 8 * 1024 * 1024;
     let credit = 0;
     const sending = (async () => {
       for (let from = 0; from < total; from += chunkBytes) {
-        while (from + chunkBytes - credit > windowBytes) credit = (await agent.next("credit")).to;
+        while (from + chunkBytes - credit > windowBytes) credit = (await rigs.agent.next("credit")).to;
         const b64 = toBase64(new Uint8Array(chunkBytes).fill((from / chunkBytes) % 251));
-        agent.say({ type: "output", follow, from, to: from + chunkBytes, b64 });
+        rigs.agent.say({ type: "output", follow, from, to: from + chunkBytes, b64 });
       }
     })();
     // A reader that takes nothing stops the agent after the windows of both links.
     await first;
-    await expect.poll(() => agent.all("credit").length).toBeGreaterThan(0);
+    await expect.poll(() => rigs.agent.all("credit").length).toBeGreaterThan(0);
     let at = chunkBytes;
     while (at < total) {
       const { value } = await reader.next();
@@ -176,7 +170,7 @@ describe("two control planes on one database", () => {
     expect(at).toBe(total);
     leaving.abort();
     await reader.next();
-    expect(await agent.next("unfollow")).toMatchObject({ follow });
+    expect(await rigs.agent.next("unfollow")).toMatchObject({ follow });
   });
 
   it("a follow ends when the socket at A goes", async () => {
@@ -269,7 +263,7 @@ describe("two control planes on one database", () => {
   });
 });
 
-function nextLook(rig: Rigs["a"], topic: `node:${string}`): Promise<void> {
+function nextLook(rig: Rig, topic: `node:${string}`): Promise<void> {
   return new Promise((resolve) => {
     const end = rig.needs.bus.subscribe(topic, () => {
       end();

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import postgres from "postgres";
 import { chunkBytes, windowBytes } from "#shared/link/limits.ts";
 import { toBase64 } from "#shared/base64.ts";
@@ -6,37 +6,23 @@ import { startProcessBody } from "#shared/api/process.ts";
 import { startProcess } from "../../../control-plane/actions/start-process.ts";
 import { askToStop } from "../../../control-plane/actions/stop-process.ts";
 import { tick, type TickState } from "../../../control-plane/scheduler/tick.ts";
-import type { FarEnd } from "../link/far-end.ts";
-import { openRigs } from "../link/rig.ts";
-
-type Rigs = Awaited<ReturnType<typeof openRigs>>;
+import { useTwoControlPlanes } from "./two-control-planes.ts";
 
 describe("letters that are lost while both control planes go on", () => {
-  let rigs: Rigs;
-  let nodeId: string;
-  /** The agent whose socket is at A; the tests ask B. */
-  let agent: FarEnd;
-
-  beforeAll(async () => {
-    rigs = await openRigs();
-    nodeId = (await rigs.a.node()).id;
-    agent = await rigs.a.online(nodeId);
-  });
-
-  afterAll(() => rigs.close());
+  const rigs = useTwoControlPlanes();
 
   const say = (follow: string, from: number): void => {
     const b64 = toBase64(new Uint8Array(chunkBytes));
-    agent.say({ type: "output", follow, from, to: from + chunkBytes, b64 });
+    rigs.agent.say({ type: "output", follow, from, to: from + chunkBytes, b64 });
   };
 
   /** A follower at B that has taken one chunk. */
   const follower = async () => {
     const leaving = new AbortController();
     const what = { id: "proc_1", stream: "merged", from: 0 } as const;
-    const reader = rigs.b.hub.follow(nodeId, what, leaving.signal)[Symbol.asyncIterator]();
+    const reader = rigs.b.hub.follow(rigs.nodeId, what, leaving.signal)[Symbol.asyncIterator]();
     const first = reader.next();
-    const { follow } = await agent.next("follow");
+    const { follow } = await rigs.agent.next("follow");
     say(follow, 0);
     expect((await first).value?.to).toBe(chunkBytes);
     return { leaving, reader, follow };
@@ -56,7 +42,7 @@ describe("letters that are lost while both control planes go on", () => {
       await expect
         .poll(
           () =>
-            agent
+            rigs.agent
               .all("credit")
               .filter((each) => each.follow === follow)
               .at(-1)?.to,
@@ -85,7 +71,7 @@ describe("letters that are lost while both control planes go on", () => {
     );
     await a.store.instances.remove({ only: b.cluster.self });
     a.needs.bus.publish("instances");
-    await expect.poll(() => agent.all("unfollow").map((frame) => frame.follow)).toContain(follow);
+    await expect.poll(() => rigs.agent.all("unfollow").map((frame) => frame.follow)).toContain(follow);
     missed();
     await drained(reader);
     send.mockRestore();
@@ -94,10 +80,10 @@ describe("letters that are lost while both control planes go on", () => {
   it("a stop whose letter was lost is told again by the holder of the node", async () => {
     const { process } = await startProcess(
       rigs.b.needs,
-      startProcessBody.parse({ node: nodeId, command: "sleep 60", graceMs: 10 }),
+      startProcessBody.parse({ node: rigs.nodeId, command: "sleep 60", graceMs: 10 }),
     );
-    await agent.next("start");
-    agent.report({ id: process.id, status: "running" });
+    await rigs.agent.next("start");
+    rigs.agent.report({ id: process.id, status: "running" });
     const row = await rigs.b.until(process.id, ({ status }) => status === "running");
     vi.spyOn(rigs.b.store.letters, "sendToHolder").mockRejectedValueOnce(
       new Error("the connection was ended"),
@@ -109,7 +95,7 @@ describe("letters that are lost while both control planes go on", () => {
       state = await tick(rigs.a.needs, state);
     }
     rigs.a.clock.aheadMs = 0;
-    expect(agent.all("stop")).toMatchObject([{ id: process.id, graceMs: 10 }]);
+    expect(rigs.agent.all("stop")).toMatchObject([{ id: process.id, graceMs: 10 }]);
   });
 
   it("a chunk that the database did not take is sent again", async () => {
@@ -123,8 +109,8 @@ describe("letters that are lost while both control planes go on", () => {
 
   it("whoever waits for letters that were taken and not read is told at once", async () => {
     const { reader, follow } = await follower();
-    const asked = rigs.b.hub.request(nodeId, { type: "ports", id: "proc_1" }, { timeoutMs: 60_000 });
-    await agent.next("ports");
+    const asked = rigs.b.hub.request(rigs.nodeId, { type: "ports", id: "proc_1" }, { timeoutMs: 60_000 });
+    await rigs.agent.next("ports");
     const take = rigs.b.store.letters.take;
     vi.spyOn(rigs.b.store.letters, "take").mockImplementationOnce(async (...args) => {
       await take(...args);
@@ -142,11 +128,11 @@ describe("letters that are lost while both control planes go on", () => {
       throw new Error("the connection was ended");
     });
     const what = { id: "proc_1", stream: "merged", from: 0 } as const;
-    const reader = rigs.b.hub.follow(nodeId, what, new AbortController().signal)[Symbol.asyncIterator]();
+    const reader = rigs.b.hub.follow(rigs.nodeId, what, new AbortController().signal)[Symbol.asyncIterator]();
     await expect(reader.next()).rejects.toThrow("the connection was ended");
-    const { follow } = await agent.next("follow");
+    const { follow } = await rigs.agent.next("follow");
     say(follow, 0);
-    await vi.waitFor(() => expect(agent.all("unfollow").map((frame) => frame.follow)).toContain(follow));
+    await vi.waitFor(() => expect(rigs.agent.all("unfollow").map((frame) => frame.follow)).toContain(follow));
   });
 });
 

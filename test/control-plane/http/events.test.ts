@@ -1,6 +1,5 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { PlayedNode } from "./played-node.ts";
-import { openService, type Service } from "./service.ts";
+import { describe, expect, it } from "vitest";
+import { openService, useService } from "./service.ts";
 import { Reader, type Event } from "./stream-reader.ts";
 
 const bytesOf = (events: Event[], stream = "merged"): Buffer =>
@@ -14,22 +13,7 @@ const bytesOf = (events: Event[], stream = "merged"): Buffer =>
 const names = (events: Event[]) => events.map(({ event }) => event);
 
 describe("following a process", () => {
-  let service: Service;
-  let node: { id: string; played: PlayedNode };
-  beforeAll(async () => {
-    service = await openService();
-  });
-  beforeEach(async () => {
-    node = await service.node();
-  });
-  afterAll(() => service.close());
-
-  const started = async (body: object = {}): Promise<string> => {
-    const answer = await service.post("/v1/processes", { node: node.id, command: "x", ...body });
-    const id = String(answer.body["id"]);
-    await service.rig.until(id, (row) => row.status === "running");
-    return id;
-  };
+  const { service, node, started } = useService();
   const open = async (id: string, query = "", headers: Record<string, string> = {}): Promise<Reader> =>
     new Reader(await service.fetch(`/v1/processes/${id}/events${query}`, { headers }));
   const followed = () => node.played.told.filter((frame) => frame.type === "follow").length;

@@ -1,25 +1,16 @@
 import { createHash } from "node:crypto";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { newId } from "#shared/ids.ts";
 import { tick } from "../../../control-plane/scheduler/tick.ts";
-import type { PlayedNode } from "./played-node.ts";
-import { openService, type Service } from "./service.ts";
+import { useService } from "./service.ts";
 
 const minute = 60_000;
 const hash = (text: string) => createHash("sha256").update(text).digest("hex");
 
-let service: Service;
-let node: { id: string; played: PlayedNode };
-beforeAll(async () => {
-  service = await openService();
-});
-beforeEach(async () => {
-  node = await service.node();
-});
+const { service, node } = useService();
 afterEach(() => {
   service.rig.clock.aheadMs = 0;
 });
-afterAll(() => service.close());
 
 const post = (verb: string, body: object = {}, headers: Record<string, string> = {}) =>
   service.post(`/v1/nodes/${node.id}/${verb}`, body, headers);

@@ -1,24 +1,8 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { PlayedNode } from "./played-node.ts";
-import { openService, type Service } from "./service.ts";
+import { describe, expect, it } from "vitest";
+import { useService } from "./service.ts";
 
 describe("the output of a process", () => {
-  let service: Service;
-  let node: { id: string; played: PlayedNode };
-  beforeAll(async () => {
-    service = await openService();
-  });
-  beforeEach(async () => {
-    node = await service.node();
-  });
-  afterAll(() => service.close());
-
-  const started = async (body: object = {}): Promise<string> => {
-    const answer = await service.post("/v1/processes", { node: node.id, command: "x", ...body });
-    const id = String(answer.body["id"]);
-    await service.rig.until(id, (row) => row.status === "running");
-    return id;
-  };
+  const { service, node, started } = useService();
   const ended = async (text: string | Uint8Array, body: object = {}): Promise<string> => {
     const id = await started(body);
     node.played.write(id, text);

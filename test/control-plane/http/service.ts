@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { expect, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, vi } from "vitest";
 import { createApp } from "../../../control-plane/app.ts";
 import type { Needs } from "../../../control-plane/needs.ts";
 import type { LinkTimes } from "../../../control-plane/link/times.ts";
@@ -59,5 +59,25 @@ export async function openService(change: Partial<Needs> = {}, times: Partial<Li
       return { id, played };
     },
     close: () => rig.close(),
+  };
+}
+
+/** The API for all tests of a block, and a node for each of them; both are filled in before it begins. */
+export function useService() {
+  const service = {} as Service;
+  const node = {} as Awaited<ReturnType<Service["node"]>>;
+  beforeAll(async () => void Object.assign(service, await openService()));
+  beforeEach(async () => void Object.assign(node, await service.node()));
+  afterAll(() => service.close());
+  return {
+    service,
+    node,
+    /** The id of a process that runs on the node. */
+    async started(body: object = {}): Promise<string> {
+      const answer = await service.post("/v1/processes", { node: node.id, command: "x", ...body });
+      const id = String(answer.body["id"]);
+      await service.rig.until(id, (row) => row.status === "running");
+      return id;
+    },
   };
 }

@@ -1,17 +1,8 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { PlayedNode } from "./played-node.ts";
-import { openService, type Service } from "./service.ts";
+import { describe, expect, it } from "vitest";
+import { useService } from "./service.ts";
 
 describe("a start", () => {
-  let service: Service;
-  let node: { id: string; played: PlayedNode };
-  beforeAll(async () => {
-    service = await openService();
-  });
-  beforeEach(async () => {
-    node = await service.node();
-  });
-  afterAll(() => service.close());
+  const { service, node } = useService();
 
   const start = (body: object, path = "/v1/processes", headers = {}) =>
     service.post(path, { node: node.id, command: "true", ...body }, headers);

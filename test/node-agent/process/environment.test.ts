@@ -1,12 +1,16 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createLog } from "../../../node-agent/log.ts";
 import { accountOf, captureBase, commandEnvironment } from "../../../node-agent/process/environment.ts";
+import { eventually } from "../../support/eventually.ts";
 import { isGone } from "./gone.ts";
 
 let home: string;
+let lines: string[];
 beforeEach(() => {
+  lines = [];
   home = mkdtempSync(join(tmpdir(), "drover-login-"));
 });
 afterEach(() => rmSync(home, { recursive: true, force: true }));
@@ -14,10 +18,16 @@ afterEach(() => rmSync(home, { recursive: true, force: true }));
 const agent = { PATH: "/opt/agent/bin:/app/node_modules/.bin:/usr/bin:/bin" };
 
 /** Captures the login of an account whose profile is this text. */
-const withProfile = (profile: string, given: { agent?: Record<string, string>; limitMs?: number } = {}) => {
+const withProfile = (profile: string, given: Given = {}) => {
   writeFileSync(join(home, ".profile"), profile);
-  return captureBase({ ...agent, ...given.agent }, { name: "ada", home, shell: "/bin/sh" }, given.limitMs);
+  const { agent: more, ...needs } = given;
+  const log = createLog({ format: "json", write: (line) => lines.push(line) });
+  return captureBase({ ...agent, ...more }, { name: "ada", home, shell: "/bin/sh" }, { ...needs, log });
 };
+type Given = { agent?: Record<string, string>; limitMs?: number; signal?: AbortSignal };
+
+const pidIn = (file: string): number => Number(readFileSync(join(home, file), "utf8"));
+const isWritten = (file: string) => eventually(() => existsSync(join(home, file)));
 
 describe("the login environment", () => {
   test("has what the profile exports of the listed names", async () => {
@@ -95,19 +105,69 @@ describe("the login environment", () => {
       limitMs: 1500,
     });
     expect(base["TZ"]).toBe("UTC");
-    await isGone(Number(readFileSync(join(home, "pid"), "utf8")));
+    await isGone(pidIn("pid"));
   });
 
   test("does not wait for what a profile leaves in the background, and ends it", async () => {
     const base = await withProfile(`sleep 300 & echo $! > ${home}/pid; export TZ=UTC\n`, { limitMs: 60_000 });
     expect(base["TZ"]).toBe("UTC");
-    await isGone(Number(readFileSync(join(home, "pid"), "utf8")));
+    await isGone(pidIn("pid"));
   });
+
+  test("lets what a profile leaves in the background come to its end", async () => {
+    const work = `(touch ${home}/lock; while ! [ -e ${home}/known ]; do sleep 0.01; done; echo; rm ${home}/lock; touch ${home}/done) &`;
+    await withProfile(`${work} while ! [ -e ${home}/lock ]; do sleep 0.01; done\n`, { limitMs: 60_000 });
+    writeFileSync(join(home, "known"), "");
+    await isWritten("done");
+    expect(existsSync(join(home, "lock"))).toBe(false);
+  });
+
+  test("tells a profile that hangs to end, so that it can clean up, and then makes it", async () => {
+    const stubborn = `sh -c "trap '' TERM; echo \\$\\$ >${home}/pid; while :; do sleep 1; done" &`;
+    const tidy = `trap 'touch ${home}/clean; exit' TERM; while :; do sleep 0.1; done`;
+    await withProfile(`${stubborn} ${tidy}\n`, { limitMs: 1000 });
+    await isWritten("clean");
+    await isGone(pidIn("pid"));
+  });
+
+  test("ends the shell when the agent stops, and has nothing to complain of", async () => {
+    const stop = new AbortController();
+    const captured = withProfile(`echo $$ >${home}/pid; touch ${home}/begun; sleep 300\n`, {
+      signal: stop.signal,
+      limitMs: 60_000,
+    });
+    await isWritten("begun");
+    stop.abort();
+    await captured;
+    await isGone(pidIn("pid"));
+    expect(lines).toEqual([]);
+  });
+
+  test.each([
+    ["hangs", "sleep 300\n", "its profile was not through after 0.5 s"],
+    ["exits", "exit 3\n", "its profile ended it (exit code 3)"],
+    ["kills its shell", "kill -9 $$\n", "its profile ended it (by a signal)"],
+  ])(
+    "is missed with a warning that says why, and what to do, when the profile %s",
+    async (_, profile, why) => {
+      await withProfile(profile, { limitMs: 500 });
+      expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
+        expect.objectContaining({
+          level: "warn",
+          event: "login.failed",
+          shell: "/bin/sh",
+          why,
+          instead: expect.stringContaining("the agent's own PATH"),
+          mend: expect.stringContaining("start the agent again"),
+        }),
+      ]);
+    },
+  );
 
   test("does not wait for a service that a profile starts outside of its group", async () => {
     const service = `setsid sh -c 'echo $$ > ${home}/pid; exec sleep 300' & while ! [ -s ${home}/pid ]; do sleep 0.01; done`;
     const base = await withProfile(`${service}; export TZ=UTC\n`, { limitMs: 60_000 });
-    process.kill(Number(readFileSync(join(home, "pid"), "utf8")));
+    process.kill(pidIn("pid"));
     expect(base["TZ"]).toBe("UTC");
   });
 

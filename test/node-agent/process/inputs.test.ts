@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { Bench, newMark, pidsWith } from "../../support/engine.ts";
 
 describe("what a command is given", () => {
@@ -39,6 +39,18 @@ describe("what a command is given", () => {
       await Promise.all(ids.map((id) => bench.supervisor.stdin(id, b("x"), true)));
       for (const id of ids) expect(await bench.final(id)).toMatchObject({ exitCode: 0, totalBytes: 1 });
     }
+  });
+
+  it("gives an end of file that comes before the keeper of the pipe is known", async () => {
+    // A shell that stands still in the moment in which the pipe has a reader and the record no keeper.
+    const shell = join(bench.dir, "slow-shell");
+    const script = `sed 's/ 5<&-$/; sleep 0.3; exec 5<\\&-/' "$1" >"$1.slow"; exec /bin/sh "$1.slow"`;
+    writeFileSync(shell, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+    const slow = new Bench({ shell });
+    onTestFinished(() => slow.close());
+    const id = slow.start("cat", { stdin: "pipe" });
+    await slow.supervisor.stdin(id, b("x"), true);
+    expect(await slow.final(id)).toMatchObject({ exitCode: 0, totalBytes: 1 });
   });
 
   it("takes more than a pipe holds, in order, from a slow reader", async () => {

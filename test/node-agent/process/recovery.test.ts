@@ -2,10 +2,11 @@ import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import type { SupervisorNeeds } from "../../../node-agent/process/supervisor.ts";
 import { Bench, eventually, launchOf, newMark, pidsWith } from "../../support/engine.ts";
 
-const newBench = (): Bench => {
-  const bench = new Bench();
+const newBench = (needs?: Partial<SupervisorNeeds>): Bench => {
+  const bench = new Bench(needs);
   onTestFinished(() => bench.close());
   return bench;
 };
@@ -210,16 +211,55 @@ describe("an agent that starts again", () => {
 });
 
 describe("an agent that ends its processes", () => {
-  it("leaves those that are left when it is told to, for the next agent to keep", async () => {
+  const stubborn = "trap '' TERM; while :; do sleep 0.1; done";
+  const stopAndLeave = (bench: Bench) =>
+    bench.supervisor.close({ stopProcesses: true, signal: AbortSignal.abort() });
+
+  it("leaves those that are left when it is told to, as running as they were, for the next agent to keep", async () => {
     const bench = newBench();
-    const id = bench.start("trap '' TERM; while :; do sleep 0.1; done");
+    const id = bench.start(stubborn);
     await bench.running(id);
-    const leave = new AbortController();
-    const closed = bench.supervisor.close({ stopProcesses: true, signal: leave.signal });
-    await bench.until(id, (report) => report.status === "stopping");
-    leave.abort();
-    expect(await closed).toEqual({ left: 1, stopped: 0 });
+    expect(await stopAndLeave(bench)).toEqual({ left: 1, stopped: 0 });
     await bench.restart();
     expect(bench.supervisor.inventory()).toMatchObject([{ id, status: "running" }]);
+    expect(bench.reports.map(({ status }) => status)).not.toContain("stopping");
+    bench.supervisor.stop(id, { graceMs: 0, reason: "stopped" });
+    expect(await bench.final(id)).toMatchObject({ status: "killed", reason: "stopped" });
   });
+
+  it("leaves a stop that somebody asked for to the next agent", async () => {
+    const bench = newBench();
+    const id = bench.start(stubborn);
+    await bench.running(id);
+    bench.supervisor.stop(id, { graceMs: 100, reason: "stopped" });
+    expect(await stopAndLeave(bench)).toEqual({ left: 1, stopped: 0 });
+    await bench.restart();
+    expect(await bench.final(id)).toMatchObject({ status: "killed", reason: "stopped" });
+  });
+
+  it("knows of one that it left and that then ended by its TERM, that it was killed", async () => {
+    const bench = newBench();
+    const id = bench.start(
+      "trap 'sleep 0.3; trap - TERM; kill $$' TERM; echo up; while :; do sleep 0.1; done",
+    );
+    await eventually(async () => (await bench.text(id)) === "up\n");
+    await stopAndLeave(bench);
+    await bench.restart();
+    expect(await bench.final(id)).toMatchObject({ status: "killed", reason: "signal", signal: "TERM" });
+  });
+
+  it("cancels starts that have not begun, and those that come meanwhile, and counts neither", async () => {
+    const bench = newBench({ environment: new Promise(() => undefined) });
+    const waiting = bench.start("exit 0");
+    expect(await bench.supervisor.close({ stopProcesses: true })).toEqual({ left: 0, stopped: 0 });
+    expect(await bench.final(waiting)).toMatchObject({ status: "canceled" });
+    const late = bench.start("exit 0");
+    expect(await bench.final(late)).toMatchObject({ status: "canceled" });
+  });
+});
+
+it("an agent that leaves its processes does not count a start that has not begun", async () => {
+  const bench = newBench({ environment: new Promise(() => undefined) });
+  bench.start("exit 0");
+  expect(await bench.supervisor.close({ stopProcesses: false })).toEqual({ left: 0, stopped: 0 });
 });

@@ -1,7 +1,7 @@
-/** Lets `width` works be done at once; the others wait in the order in which they came. */
-export const places = (width: number): (<T>(work: () => Promise<T>) => Promise<T>) => {
+/** Lets works be done in the order in which they come, at most `atOnce` at a time; each answers as its work does. */
+export const turns = (atOnce: number): (<T>(work: () => Promise<T>) => Promise<T>) => {
   const waiting: (() => void)[] = [];
-  let free = width;
+  let free = atOnce;
   const leave = (): void => {
     const next = waiting.shift();
     if (next === undefined) free += 1;
