@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll } from "vitest";
 import type { NodeView } from "#shared/api/node.ts";
 import { runtime as node, serve } from "../conformance/runtimes/node.ts";
 import type { Running, Runtime, StartOptions } from "../conformance/runtimes/runtime.ts";
-import { Api } from "./api.ts";
+import { Api, type Answered } from "./api.ts";
 import { Daemon, type Ended } from "./daemon.ts";
 import { eventually, temporaryFolder } from "./eventually.ts";
 import { testDatabase, type TestDatabase } from "./postgres.ts";
@@ -25,6 +25,8 @@ export type ProductOptions = {
   databaseUrl?: string;
   /** What the control plane runs on; Node if not given. */
   runtime?: Runtime;
+  /** Hears of each call that was answered. */
+  answered?: (call: Answered) => void;
 };
 
 export type AgentOptions = {
@@ -87,7 +89,7 @@ export class Product {
     const { runtime = node } = this.#options;
     this.controlPlane = await runtime.start(this.#startOptions("control plane", this.#port));
     this.#port = portOf(this.controlPlane.url);
-    this.api = new Api(this.controlPlane.url, this.token);
+    this.api = new Api(this.controlPlane.url, this.token, this.#options.answered);
   }
 
   /** Another control plane on the same database. */
