@@ -67,7 +67,6 @@ export class Child {
   /** The ending as it was first seen in the record, and when. */
   #told: Ending | undefined;
   #toldMs: number | undefined;
-  /** Whether its output is still brought under its bound. */
   #bounding = false;
   /** Whether the exit of a wrapper that this agent spawned is still to come. */
   #awaitsExit = false;
@@ -119,6 +118,10 @@ export class Child {
       !this.#bounding &&
       this.#ackedRevision >= this.#revision
     );
+  }
+  /** Whether its output is still brought under its bound: its ending is told after that, with what is kept for good. */
+  get bounding(): boolean {
+    return this.#bounding;
   }
   get pending(): boolean {
     return this.#ackedRevision < this.#revision;
@@ -256,10 +259,7 @@ export class Child {
     else this.#needs.changed(this);
   }
 
-  /**
-   * The ending is reported with what is kept for good. Work under way when it ended went by an older size and the looser
-   * bound of the living: a second pass does the rest.
-   */
+  /** Work under way when it ended went by an older size and the looser bound of the living: a second pass does the rest. */
   async #bound(): Promise<void> {
     await boundOutput(this);
     await boundOutput(this);
