@@ -1,5 +1,6 @@
 // One product on one runtime, and what every runtime owes its users, chapter by chapter. The order is that of the chapters:
 // what ends the control plane or its sockets comes behind what needs them, and what was hit is counted at last.
+import { afterEach } from "vitest";
 import type { Answered } from "../support/api.ts";
 import { useProduct } from "../support/product.ts";
 import { connections } from "./chapters/connections.ts";
@@ -24,6 +25,14 @@ const product = useProduct({
   runtime,
   agents: ["n1", "n2"],
   answered: (call) => void calls.push(call),
+});
+
+// One failure is told once: what it left ended or away is brought back for the tests behind it.
+afterEach(async ({ task }) => {
+  if (task.result?.state !== "fail") return;
+  await product.killControlPlane();
+  await product.startControlPlane();
+  for (const agent of product.agents.values()) await agent.restart();
 });
 
 service(product);

@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { closeCodes, maxFrameBytes } from "#shared/link/limits.ts";
 import { FarEnd } from "../../control-plane/link/far-end.ts";
-import { eventually } from "../../support/eventually.ts";
 import type { Product } from "../../support/product.ts";
-import { enrolled, farEnd, upgrade } from "../wire.ts";
+import { enrolled, farEnd, playedNode, upgrade } from "../wire.ts";
 
 /** The socket of an agent, from its own end. */
 export const link = (product: Product): void => {
@@ -42,27 +41,45 @@ export const link = (product: Product): void => {
         });
     });
 
-    it("welcomes an agent that says hello, answers each ping in order, and lets it go", async () => {
+    it("welcomes an agent that says hello, hears what it says, and lets it go", async () => {
       const { nodeId, name, agent } = await farEnd(product, "greeted");
       expect(agent.all("welcome")).toMatchObject([
         { nodeId, nodeName: name, keyHash: expect.stringMatching(/^\w{64}$/) },
       ]);
       await product.status(name, "online");
-      for (let n = 0; n < 500; n++) agent.say({ type: "ping" });
-      await eventually(() => agent.all("pong").length === 500);
-      agent.say({ type: "load", load: { cpu: 0.5, memUsedBytes: 1, diskFreeBytes: 2 }, wallAt: Date.now() });
+      const load = { cpu: 0.5, memUsedBytes: 1, diskFreeBytes: 2 };
+      agent.say({ type: "load", load, wallAt: Date.now() });
+      agent.say({ type: "ping" });
       agent.say({ type: "goodbye" });
       expect(await agent.closed).toMatchObject({ code: 1000 });
       await product.status(name, "offline");
     });
 
+    it("carries frames in their order, both ways", async () => {
+      const { played } = await playedNode(product, "ordered");
+      played.onStart = ({ id }) => {
+        played.report({ id, status: "running" });
+        for (const part of ["one ", "two ", "three"]) played.write(id, part);
+        played.exit(id, { exitCode: 5 });
+      };
+      const ids = [];
+      for (let n = 0; n < 20; n++)
+        ids.push((await product.api.start({ node: "ordered", command: `played ${n}` })).id);
+      const done = await Promise.all(ids.map((id) => product.api.final(id)));
+      expect(played.launches.map(({ id }) => id)).toEqual(ids);
+      expect(done.every(({ status, exitCode }) => status === "exited" && exitCode === 5)).toBe(true);
+      expect((await product.api.output(ids[0] ?? "")).text).toBe("one two three");
+    });
+
     it("takes a frame of 8 MiB, and closes with 1009 on one that is larger, and no other socket", async () => {
       const { connectedAt } = await product.node("n1");
-      const { agent } = await farEnd(product, "large");
-      agent.sayText(padded(maxFrameBytes));
-      await agent.next("pong");
-      agent.sayText(padded(maxFrameBytes + 1));
-      expect(await agent.closed).toMatchObject({ code: 1009 });
+      const fits = await endOf("fits", (agent) => {
+        agent.sayText(padded(maxFrameBytes));
+        agent.say({ type: "goodbye" });
+      });
+      expect(fits).toMatchObject({ code: 1000 });
+      const large = await endOf("large", (agent) => agent.sayText(padded(maxFrameBytes + 1)));
+      expect(large).toMatchObject({ code: 1009 });
       expect(await product.node("n1")).toMatchObject({ status: "online", connectedAt });
     });
 
@@ -80,16 +97,17 @@ export const link = (product: Product): void => {
     it("belongs to the newest one of an agent, and to the first of two agents while that answers", async () => {
       const { nodeId, link: wire, agent } = await farEnd(product, "twice");
       const young = new FarEnd(wire, nodeId);
-      young.hello({ instanceId: agent.instanceId });
+      young.hello({ instanceId: agent.instanceId, echoes: true });
       await young.next("welcome");
       await agent.closed;
       const copy = new FarEnd(wire, nodeId);
       copy.hello();
-      await young.next("probe");
-      young.say({ type: "ping" });
+      const { nonce } = await young.next("probe");
+      young.say({ type: "ping", nonce });
       expect(await copy.closed).toMatchObject({ code: closeCodes.duplicateAgent });
-      young.say({ type: "ping" });
-      await young.next("pong");
+      expect((await product.node("twice")).status).toBe("online");
+      young.say({ type: "goodbye" });
+      expect(await young.closed).toMatchObject({ code: 1000 });
     });
 
     it("of a node that is deleted is closed with 4403, and its key opens none any more", async () => {

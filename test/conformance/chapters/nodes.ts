@@ -110,7 +110,8 @@ export const nodes = (product: Product): void => {
       await agent?.restart();
       await product.status("n2", "online");
       await eventually(() => stored().nextKey === undefined && stored().key !== key);
-      expect(await product.api.api("POST /v1/nodes/web-1/rotate-key")).toMatchObject({
+      await enrolled(product, "keyless");
+      expect(await product.api.api("POST /v1/nodes/keyless/rotate-key")).toMatchObject({
         status: 503,
         value: { code: "node_offline" },
       });

@@ -14,10 +14,13 @@ export const queueing = (product: Product): void => {
     it("keeps its processes, shows what was last known of them, and runs what waits once it is back", async () => {
       const running = await start("echo up; read -r line; exit 5", { stdin: "pipe" });
       await product.api.printed(running.id, "up");
+      const done = await product.api.exec({ node: "n2", command: "seq 1 10000" });
       await agent()?.stop();
       await product.status("n2", "offline");
       expect(await product.api.process(running.id)).toMatchObject({ status: "running", stale: true });
-      expect((await product.api.output(running.id)).text).toBe("up\n");
+      const known = await product.api.output(done.id);
+      expect(known.text).toMatch(/^1\n2\n[^]*\n9999\n10000\n$/);
+      expect(known.truncated).toMatchObject({ originalBytes: done.output.totalBytes });
 
       const offline = { status: 503, value: { code: "node_offline" } };
       const body = { node: "n2", command: "true" };
