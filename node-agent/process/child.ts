@@ -105,6 +105,10 @@ export class Child {
   get done(): boolean {
     return this.#closing.over && !this.pending;
   }
+  /** Whether its output is still brought under its bound: its ending is told after that, with what is kept for good. */
+  get bounding(): boolean {
+    return this.#closing.isBounding;
+  }
   get pending(): boolean {
     return this.#ackedRevision < this.#revision;
   }

@@ -66,6 +66,9 @@ export class Closing {
   get over(): boolean {
     return this.#phase === "ended" && this.#survivors.length === 0 && !this.#isBounding;
   }
+  get isBounding(): boolean {
+    return this.#isBounding;
+  }
   /** Aborts when the ending is final. */
   get ended(): AbortSignal {
     return this.#ended.signal;
@@ -125,10 +128,7 @@ export class Closing {
     this.#ended.abort();
   }
 
-  /**
-   * The ending is reported with what is kept for good. Work under way when it ended went by an older size and the looser
-   * bound of the living: a second pass does the rest.
-   */
+  /** Work under way when it ended went by an older size and the looser bound of the living: a second pass does the rest. */
   async #bound(): Promise<void> {
     await boundOutput(this.#child);
     await boundOutput(this.#child);

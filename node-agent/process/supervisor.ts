@@ -278,9 +278,10 @@ export class Supervisor implements Engine {
 
 /**
  * Whether there is anything to report. Of a start that is only claimed there is not: an agent that dies now gives the claim
- * up, and only what was never reported is sent again.
+ * up, and only what was never reported is sent again. An ending is told once: who reports for another reason while its
+ * output is brought under its bound would tell it with what is about to go.
  */
-const hasNews = (child: Child): boolean => child.status !== "starting";
+const hasNews = (child: Child): boolean => !child.bounding && child.status !== "starting";
 
 /** Makes the folder; `taken` where there is one, else what stands in the way is the ending of the start. */
 const claim = (folder: ProcessFolder): Ending | "taken" | undefined => {

@@ -11,6 +11,8 @@ export type ApiOptions = {
   token?: string | null;
   signal?: AbortSignal;
 };
+/** One call and the status that came back. */
+export type Answered = { method: string; path: string; status: number };
 export type Reply<T> = { status: number; headers: Headers; value: T };
 export type Problem = {
   status: number;
@@ -32,10 +34,12 @@ const lookMs = 30_000;
 export class Api {
   readonly url: string;
   readonly token: string;
+  readonly #answered: (call: Answered) => void;
 
-  constructor(url: string, token: string) {
+  constructor(url: string, token: string, answered: (call: Answered) => void = () => {}) {
     this.url = url;
     this.token = token;
+    this.#answered = answered;
   }
 
   async fetch(
@@ -45,7 +49,7 @@ export class Api {
     const [method = "GET", path = "/"] = call.split(" ");
     const search = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]));
     const sent = text ?? (body === undefined ? undefined : JSON.stringify(body));
-    return fetch(`${this.url}${path}${search.size > 0 ? `?${search}` : ""}`, {
+    const response = await fetch(`${this.url}${path}${search.size > 0 ? `?${search}` : ""}`, {
       method,
       headers: {
         ...(token === null ? {} : { authorization: `Bearer ${token}` }),
@@ -55,6 +59,8 @@ export class Api {
       ...(sent === undefined ? {} : { body: sent }),
       signal: AbortSignal.any([AbortSignal.timeout(answerMs), ...(signal ? [signal] : [])]),
     });
+    this.#answered({ method, path, status: response.status });
+    return response;
   }
 
   /** `call` is method and path; what comes back is taken at the type's word. */

@@ -22,7 +22,7 @@ export class PlayedNode {
   onStart: (launch: Launch) => void = (launch) => this.report({ id: launch.id, status: "running" });
   /** Answers requests other than `read`; undefined: the test replies later. */
   onRequest: (frame: Extract<DownFrame, { rid: string }>) => unknown = () => ({});
-  readonly #link: Link;
+  readonly #link: Pick<Link, "accept">;
   readonly #nodeId: string;
   readonly #instanceId = randomUUID();
   readonly #held = new Map<string, Held>();
@@ -34,7 +34,7 @@ export class PlayedNode {
   #live = false;
   #welcomed = (): void => {};
 
-  constructor(link: Link, nodeId: string) {
+  constructor(link: Pick<Link, "accept">, nodeId: string) {
     this.#link = link;
     this.#nodeId = nodeId;
   }

@@ -21,7 +21,7 @@ export class FarEnd {
   #read = 0;
   #wake = (): void => {};
 
-  constructor(link: Link, nodeId: string) {
+  constructor(link: Pick<Link, "accept">, nodeId: string) {
     const closed = Promise.withResolvers<Closed>();
     this.closed = closed.promise;
     this.#close = closed.resolve;

@@ -1,6 +1,8 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { isFinal } from "#shared/process-state.ts";
 import { slackBytes, wantedGap } from "../../../node-agent/process/disk-bound.ts";
 import { keptRanges } from "../../../node-agent/process/output.ts";
 import { wantedRanges } from "../../../node-agent/process/reading.ts";
@@ -138,6 +140,17 @@ describe.each([
       expect(await bench.final(id)).toMatchObject({ exitCode: 0, totalBytes: 40_000_000 });
       await bench.until(id, (report) => report.omittedBytes >= 39_000_000 - 64 * 1024);
     }
+  });
+
+  it("is told as ended only with what is kept for good, however early somebody asks", async () => {
+    const id = bench.start("/usr/bin/yes 0123456 | /usr/bin/head -c 2000000", { logBytes: 65_536 });
+    let told = bench.supervisor.report(id);
+    while (told === undefined || !isFinal(told.status)) {
+      await setImmediate();
+      told = bench.supervisor.report(id);
+    }
+    expect(told).toMatchObject({ status: "exited", totalBytes: 2_000_000 });
+    expect(told.omittedBytes).toBeGreaterThan(1_900_000);
   });
 });
 
