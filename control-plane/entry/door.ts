@@ -17,3 +17,6 @@ export type Door = {
 
 /** Opens a door; resolves when it listens. A port in use or an address that is not here is a SettingError. */
 export type OpenDoor = (behind: Behind, at: { host: string; port: number }) => Promise<Door>;
+
+/** Connections that may wait to be accepted, as far as the system allows: a fleet that lost its server comes back at once. */
+export const listenBacklog = 4096;

@@ -1,6 +1,6 @@
 import { createServer, type Server } from "node:http";
 import { getRequestListener } from "@hono/node-server";
-import type { Behind } from "../door.ts";
+import { listenBacklog, type Behind } from "../door.ts";
 import { listenError } from "../listen-error.ts";
 
 /** A server that is not listening yet. */
@@ -34,15 +34,12 @@ const unreadable = (): Response => {
   });
 };
 
-/** Connections that may wait to be accepted, as far as the system allows: a fleet that lost its server comes back at once. */
-const backlog = 4096;
-
 /** Listens and answers the port; a port in use or an address that is not here is a SettingError. */
 export const listen = (server: Server, { host, port }: { host: string; port: number }): Promise<number> =>
   new Promise((resolve, reject) => {
     const failed = (error: NodeJS.ErrnoException): void => reject(listenError(error, { host, port }));
     server.once("error", failed);
-    server.listen({ host, port, backlog }, () => {
+    server.listen({ host, port, backlog: listenBacklog }, () => {
       server.off("error", failed);
       const address = server.address();
       resolve(typeof address === "object" && address !== null ? address.port : port);
