@@ -130,9 +130,11 @@ describe("a node whose key is rotated", () => {
         headers: { authorization: `Bearer ${nodeId}.${key}` },
       });
       socket.once("unexpected-response", (_, response) => resolve(response.statusCode ?? 0));
-      socket.once("open", () => resolve(101));
+      socket.once("open", () => {
+        resolve(101);
+        socket.terminate();
+      });
       socket.on("error", () => socket.terminate());
-      void product.controlPlane?.ended.then(() => socket.terminate());
     });
 
   it("goes on on its socket, comes back with the new key, and the old one is refused", async () => {

@@ -10,7 +10,7 @@ describe("a control plane with another secret key than the one that lives on its
     await expect(product.anotherControlPlane(otherKey())).rejects.toThrow(
       /"code":2[^]*DROVER_SECRET_KEY is not that of/,
     );
-    await product.controlPlane?.end("SIGTERM");
+    await product.controlPlane?.stop();
     await product.anotherControlPlane(otherKey());
   });
 });

@@ -6,6 +6,8 @@ import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll } from "vitest";
 import type { NodeView } from "#shared/api/node.ts";
+import { runtime as node, serve } from "../conformance/runtimes/node.ts";
+import type { Running, Runtime, StartOptions } from "../conformance/runtimes/runtime.ts";
 import { Api } from "./api.ts";
 import { Daemon, type Ended } from "./daemon.ts";
 import { eventually, temporaryFolder } from "./eventually.ts";
@@ -21,6 +23,8 @@ export type ProductOptions = {
   env?: Record<string, string>;
   /** Instead of a database of its own on the run's server. */
   databaseUrl?: string;
+  /** What the control plane runs on; Node if not given. */
+  runtime?: Runtime;
 };
 
 export type AgentOptions = {
@@ -39,7 +43,7 @@ export class Product {
   readonly agents = new Map<string, Agent>();
   api: Api = new Api("http://127.0.0.1:1", this.token);
   databaseUrl = "";
-  controlPlane: Daemon | undefined;
+  controlPlane: Running | undefined;
   readonly #options: ProductOptions;
   readonly #others: Daemon[] = [];
   #database: TestDatabase | undefined;
@@ -80,35 +84,35 @@ export class Product {
 
   /** Starts the control plane, again on its port; resolves when it answers. */
   async startControlPlane(): Promise<void> {
-    const daemon = this.#serve("control plane", this.#port);
-    this.controlPlane = daemon;
-    this.#port = await listening(daemon);
-    this.api = new Api(`http://127.0.0.1:${this.#port}`, this.token);
+    const { runtime = node } = this.#options;
+    this.controlPlane = await runtime.start(this.#startOptions("control plane", this.#port));
+    this.#port = portOf(this.controlPlane.url);
+    this.api = new Api(this.controlPlane.url, this.token);
   }
 
   /** Another control plane on the same database. */
   async anotherControlPlane(
-    env: Record<string, string> = {},
+    more: Record<string, string> = {},
   ): Promise<{ daemon: Daemon; port: number; api: Api }> {
-    const daemon = this.#serve(`control plane ${this.#others.length + 2}`, 0, env);
+    const { env, ...options } = this.#startOptions(`control plane ${this.#others.length + 2}`, 0);
+    const { daemon, url } = await serve({ ...options, env: { ...env, ...more } });
     this.#others.push(daemon);
-    const port = await listening(daemon);
-    return { daemon, port, api: new Api(`http://127.0.0.1:${port}`, this.token) };
+    return { daemon, port: portOf(url), api: new Api(url, this.token) };
   }
 
-  #serve(dataDir: string, port: number, more: Record<string, string> = {}): Daemon {
-    const env = {
-      DATABASE_URL: this.databaseUrl,
-      DROVER_ADMIN_TOKEN: this.token,
-      DROVER_SECRET_KEY: this.secretKey,
-      DROVER_PORT: String(port),
-      DROVER_DATA_DIR: join(this.folder, dataDir),
+  #startOptions(name: string, port: number): StartOptions {
+    return {
+      databaseUrl: this.databaseUrl,
+      adminToken: this.token,
+      secretKey: this.secretKey,
+      port,
+      dataDir: join(this.folder, name),
+      env: { ...this.env, ...this.#options.env },
     };
-    return new Daemon(["serve"], { env: { ...this.env, ...env, ...this.#options.env, ...more } });
   }
 
   async killControlPlane(): Promise<void> {
-    await this.controlPlane?.end("SIGKILL");
+    await this.controlPlane?.kill();
   }
 
   /** Starts a new agent; resolves when its node is online. */
@@ -145,18 +149,15 @@ export class Product {
   /** Ends everything and removes every trace, whatever state it is in. */
   async close(): Promise<void> {
     const agents = [...this.agents.values()].map((agent) => agent.daemon);
-    for (const daemon of [...agents, this.controlPlane, ...this.#others]) daemon?.kill("SIGKILL");
+    for (const daemon of [...agents, ...this.#others]) daemon?.kill("SIGKILL");
+    await this.controlPlane?.kill();
     await endAllOf(this.folder);
     await this.#database?.drop();
     rmSync(this.folder, { recursive: true, force: true });
   }
 }
 
-/** The port on which a control plane says that it listens. */
-async function listening(daemon: Daemon): Promise<number> {
-  await daemon.seen("Drover listens on ");
-  return Number(/Drover listens on http:\/\/127\.0\.0\.1:(\d+)/.exec(daemon.log)?.[1]);
-}
+const portOf = (url: string): number => Number(new URL(url).port);
 
 export class Agent {
   readonly name: string;
