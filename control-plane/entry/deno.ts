@@ -22,13 +22,22 @@ const start = async (): Promise<ControlPlane> => {
 };
 
 // Deno names the flag that is missing.
-const canBeMended = (error: unknown): error is Error =>
-  isForPeople(error) || (error instanceof Error && error.name === "NotCapable");
+const isMissingFlag = (error: unknown): error is Error =>
+  error instanceof Error && error.name === "NotCapable";
+
+const refuse = ({ message }: Error): never => {
+  console.error(`drover: ${message}`);
+  return deno.exit(2);
+};
+
+// A connection that may not be made fails where nobody can catch it.
+addEventListener("error", ({ error }: ErrorEvent) => {
+  if (isMissingFlag(error)) refuse(error);
+});
 
 const running = await start().catch((error: unknown) => {
-  if (!canBeMended(error)) throw error;
-  console.error(`drover: ${error.message}`);
-  return deno.exit(2);
+  if (isForPeople(error) || isMissingFlag(error)) return refuse(error);
+  throw error;
 });
 console.log(`Drover listens on ${running.url}`);
 

@@ -1,3 +1,4 @@
+import { pause } from "#shared/pause.ts";
 import { listenBacklog, type OpenDoor } from "../door.ts";
 import { listenError } from "../listen-error.ts";
 import { agentUpgrades, isUpgrade } from "./agents.ts";
@@ -5,13 +6,11 @@ import { deno } from "./runtime.ts";
 
 /** `Deno.serve` with its own WebSockets. */
 export const openDoor: OpenDoor = async ({ fetch, link, log }, at) => {
-  const cut = new AbortController();
   const upgrade = agentUpgrades({ link, log });
   const options = {
     hostname: at.host,
     port: at.port,
     tcpBacklog: listenBacklog,
-    signal: cut.signal,
     onListen: () => {},
     // The app answers its failures itself.
     onError: (error: unknown) => {
@@ -25,9 +24,10 @@ export const openDoor: OpenDoor = async ({ fetch, link, log }, at) => {
   return {
     port: server.addr.port,
     async close(graceMs) {
-      const late = setTimeout(() => cut.abort(), graceMs);
-      await server.shutdown();
-      clearTimeout(late);
+      // What does not end ends with the program: Deno can cut connections, but not once it has begun to shut down.
+      const late = new AbortController();
+      await Promise.race([server.shutdown(), pause(graceMs, late.signal)]);
+      late.abort();
     },
   };
 };

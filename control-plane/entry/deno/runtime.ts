@@ -1,7 +1,7 @@
 // What the entry uses of Deno. The types of Deno and those of Node cannot both be in one program, and everything else here is
 // checked with Node's.
 
-type Listener = { hostname: string; port: number; tcpBacklog: number; signal: AbortSignal };
+type Listener = { hostname: string; port: number; tcpBacklog: number };
 type ServeOptions = Listener & {
   onListen(address: { port: number }): void;
   onError(error: unknown): Response;
