@@ -1,7 +1,5 @@
 import { rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { denoControlPlane, denoEnv } from "../../test/support/deno.ts";
 import type { Bench, Figure, Result } from "../figure.ts";
 import { inTurns, timed } from "../interleave.ts";
@@ -15,7 +13,6 @@ const repeats = 10;
 const warmUps = 2;
 const readyWithinMs = 60_000;
 const stopWithinMs = 20_000;
-const lookEveryMs = 5;
 const bin = join(import.meta.dirname, "../../bin/drover.js");
 
 type Ready = { ms: number; mb: number };
@@ -66,32 +63,15 @@ const results = (name: string, taken: Ready[], goals: { ms?: number; mb?: number
 ];
 
 async function readyOnce(bench: Bench, words: string[], options: ProgramOptions): Promise<Ready> {
-  const port = await freePort();
   const from = performance.now();
-  const program = new Program(words, { ...options, env: { ...options.env, DROVER_PORT: String(port) } });
+  const program = new Program(words, options);
   const close = (): Promise<void> => program.stop(stopWithinMs);
   await bench.own(Promise.resolve({ close }));
-  while (!(await isReady(port))) {
-    if (performance.now() - from > readyWithinMs) throw new Error(`not ready after ${readyWithinMs} ms`);
-    await delay(lookEveryMs);
-  }
+  const [, url] = await program.seen(/listens on (http:\S+)/, readyWithinMs);
+  const { ok } = await fetch(`${url}/readyz`);
+  if (!ok) throw new Error("it listens and is not ready");
   const ms = performance.now() - from;
   const { now: mb } = await memoryMb(program.pid);
   await close();
   return { ms, mb };
 }
-
-const isReady = (port: number): Promise<boolean> =>
-  fetch(`http://127.0.0.1:${port}/readyz`).then(
-    ({ ok }) => ok,
-    () => false,
-  );
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const probe = createServer().once("error", reject);
-    probe.listen(0, "127.0.0.1", () => {
-      const { port } = probe.address() as { port: number };
-      probe.close(() => resolve(port));
-    });
-  });
