@@ -1,5 +1,5 @@
 import type { FigureName } from "./options.ts";
-import type { Product } from "./product.ts";
+import type { ControlPlane, Product } from "./product.ts";
 
 /** One measured value; with a goal it is `ok` or `short`. */
 export type Result = {
@@ -15,7 +15,7 @@ export type Bench = {
   /** The running product that figures share. */
   shared(): Promise<Product>;
   /** One of its own, with empty data folders; it is ended with the bench. */
-  fresh(): Promise<Product>;
+  fresh(controlPlane?: ControlPlane): Promise<Product>;
   /** Ends this with the bench, last opened first; also what is only just being opened. */
   own<T extends { close(): Promise<void> }>(opening: Promise<T>): Promise<T>;
   /** The path of the `drover` that is measured. */

@@ -7,11 +7,20 @@ export async function interleave<T>(
   ours: () => Promise<T>,
   theirs: () => Promise<T>,
 ): Promise<{ ours: T[]; theirs: T[] }> {
-  const taken: { ours: T[]; theirs: T[] } = { ours: [], theirs: [] };
+  return inTurns(rounds, { ours, theirs });
+}
+
+/** Takes any number of measures in turn, by name; who is first moves on with each round. */
+export async function inTurns<Name extends string, T>(
+  rounds: number,
+  works: Record<Name, () => Promise<T>>,
+): Promise<Record<Name, T[]>> {
+  const names = Object.keys(works) as Name[];
+  const taken = Object.fromEntries(names.map((name) => [name, [] as T[]])) as Record<Name, T[]>;
   for (let round = 0; round < rounds; round++) {
-    if (round % 2 === 0) taken.ours.push(await ours());
-    taken.theirs.push(await theirs());
-    if (round % 2 === 1) taken.ours.push(await ours());
+    const first = round % names.length;
+    for (const name of [...names.slice(first), ...names.slice(0, first)])
+      taken[name].push(await works[name]());
   }
   return taken;
 }

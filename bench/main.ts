@@ -9,8 +9,10 @@ import { cli } from "./figures/cli.ts";
 import { exec } from "./figures/exec.ts";
 import { fleet } from "./figures/fleet.ts";
 import { follow } from "./figures/follow.ts";
+import { hop } from "./figures/hop.ts";
 import { producer } from "./figures/producer.ts";
 import { rate } from "./figures/rate.ts";
+import { ready } from "./figures/ready.ts";
 import { soak } from "./figures/soak.ts";
 import { start } from "./figures/start.ts";
 import { readOptions, usage, type Options } from "./options.ts";
@@ -18,7 +20,7 @@ import { startProduct, type Product } from "./product.ts";
 import { layShipped } from "./shipped.ts";
 import { heading, machine, table, writeJson } from "./report.ts";
 
-const figures: Figure[] = [exec, rate, producer, follow, start, cli, soak, fleet];
+const figures: Figure[] = [exec, rate, producer, follow, start, ready, hop, cli, soak, fleet];
 const wholeRunMs = 30 * 60_000;
 
 async function main(options: Options): Promise<number> {
@@ -61,8 +63,8 @@ function benchIn({ root, bin, opened }: Place, { profile, scale, agents }: Optio
     opened.push(opening);
     return opening;
   };
-  const fresh = (): Promise<Product> =>
-    own(startProduct({ bin, folder: join(root, `product-${opened.length}`), profile }));
+  const fresh: Bench["fresh"] = (controlPlane) =>
+    own(startProduct({ bin, folder: join(root, `product-${opened.length}`), profile, controlPlane }));
   return {
     own,
     bin,

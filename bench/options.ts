@@ -1,6 +1,17 @@
 import { parseArgs } from "node:util";
 
-export const figureNames = ["exec", "rate", "producer", "follow", "start", "cli", "soak", "fleet"] as const;
+export const figureNames = [
+  "exec",
+  "rate",
+  "producer",
+  "follow",
+  "start",
+  "ready",
+  "hop",
+  "cli",
+  "soak",
+  "fleet",
+] as const;
 export type FigureName = (typeof figureNames)[number];
 
 export type Options = {

@@ -35,16 +35,25 @@ export type Product = {
   close(): Promise<void>;
 };
 
-type Place = { bin: string; folder: string; profile: string | undefined };
+type Place = {
+  bin: string;
+  folder: string;
+  profile: string | undefined;
+  controlPlane?: ControlPlane | undefined;
+};
+/** Another control plane than `drover serve`: its words, and what its environment has besides. */
+export type ControlPlane = { program: string[]; env: Record<string, string> };
 
-export async function startProduct({ bin, folder, profile }: Place): Promise<Product> {
+export async function startProduct({ bin, folder, profile, controlPlane }: Place): Promise<Product> {
   const from = performance.now();
   const data = join(folder, "data");
   await mkdir(folder);
   // As root, the database runs as another user, who must be able to pass.
   await chmod(folder, 0o755);
   const options = { bin, env: environment(folder), nodeOptions: profiling(profile) };
-  const programs = [new Program(["serve"], options)];
+  const programs = [
+    controlPlane === undefined ? new Program(["serve"], options) : other(controlPlane, options),
+  ];
   const close = (): Promise<void> => endAll(programs, data);
   try {
     const url = (await programs[0]?.seen(/listens on (http:\S+)/, startWithinMs))?.[1] ?? "";
@@ -72,6 +81,9 @@ export async function startProduct({ bin, folder, profile }: Place): Promise<Pro
     throw error;
   }
 }
+
+const other = ({ program, env }: ControlPlane, options: ConstructorParameters<typeof Program>[1]): Program =>
+  new Program([], { ...options, program, env: { ...options.env, ...env } });
 
 const calls = (client: Client) => ({
   exec: (body: Record<string, unknown>) =>

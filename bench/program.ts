@@ -3,16 +3,23 @@ import { once } from "node:events";
 
 const keptText = 64 * 1024;
 
-export type ProgramOptions = { bin: string; env: Record<string, string>; nodeOptions?: string[] };
+export type ProgramOptions = {
+  bin: string;
+  env: Record<string, string>;
+  nodeOptions?: string[];
+  /** What is started instead of Node with `bin`, with its first words. */
+  program?: string[] | undefined;
+};
 
-/** `drover` as a program of its own. */
+/** A program of its own: `drover`, unless told otherwise. */
 export class Program {
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown>;
   #text = "";
 
-  constructor(words: string[], { bin, env, nodeOptions = [] }: ProgramOptions) {
-    this.#child = spawn(process.execPath, [...nodeOptions, bin, ...words], {
+  constructor(words: string[], { bin, env, nodeOptions = [], program }: ProgramOptions) {
+    const [file = "", ...first] = program ?? [process.execPath, ...nodeOptions, bin];
+    this.#child = spawn(file, [...first, ...words], {
       env,
       stdio: ["ignore", "pipe", "pipe"],
     });

@@ -19,7 +19,7 @@ export const withSettings = (command: Command): Command =>
 
 /** Starts it; what a person can mend (a setting, a port in use, a database) is one line and exit code 2. */
 export async function startHere(flags: Flags): Promise<{ controlPlane: ControlPlane; settings: Settings }> {
-  const { startControlPlane, settingsFromEnv } = await import("../control-plane/entry/node.ts");
+  const { isForPeople, startControlPlane, settingsFromEnv } = await import("../control-plane/entry/node.ts");
   try {
     const settings = settingsFromEnv(process.env, flags);
     return { settings, controlPlane: await startControlPlane(settings) };
@@ -27,11 +27,6 @@ export async function startHere(flags: Flags): Promise<{ controlPlane: ControlPl
     throw isForPeople(error) ? new UsageError(error.message, { cause: error }) : error;
   }
 }
-
-// A bug keeps its trace. What people can mend is a SettingError, or one of the embedded database's own codes.
-const isForPeople = (error: unknown): error is Error =>
-  error instanceof Error &&
-  (error.name === "SettingError" || ("code" in error && /^[a-z_]+$/.test(String(error.code))));
 
 /** Saves the profile `local` where the control plane can be reached from this machine only; answers the file. */
 export async function saveLocalProfile(profile: Profile): Promise<string> {

@@ -8,6 +8,11 @@ export class SettingError extends Error {
   override readonly name = "SettingError";
 }
 
+/** Whether a person can mend it: a SettingError, or one of the embedded database's own codes. A bug keeps its trace. */
+export const isForPeople = (error: unknown): error is Error =>
+  error instanceof Error &&
+  (error.name === "SettingError" || ("code" in error && /^[a-z_]+$/.test(String(error.code))));
+
 export type LogFormat = "json" | "pretty";
 
 export type Settings = {
@@ -121,9 +126,18 @@ const logFormat = (text: string | undefined): LogFormat => {
 };
 
 const defaultDataDir = (env: Env): string => {
-  if (process.getuid?.() === 0) return "/var/lib/drover";
+  if (isRoot()) return "/var/lib/drover";
   const base = given(env["XDG_DATA_HOME"]);
   return base !== undefined && isAbsolute(base)
     ? join(base, "drover")
     : join(given(env["HOME"]) ?? homedir(), ".local/share/drover");
+};
+
+const isRoot = (): boolean => {
+  try {
+    return process.getuid?.() === 0;
+  } catch {
+    // Deno tells it only where that is allowed, which it has to be for a database in this folder.
+    return false;
+  }
 };

@@ -17,12 +17,12 @@ const bench = (...words: string[]) =>
 
 it("measures the product as it is shipped, and leaves no program and no folder", async () => {
   const json = join(folder, "results.json");
-  const { stdout } = await bench("--only", "exec,follow", "--scale", "0.01", "--json", json);
+  const { stdout } = await bench("--only", "exec,follow,ready,hop", "--scale", "0.01", "--json", json);
   expect(stdout).toMatch(/exec p50 \/ spawn p50 .* <= 4/);
   const { figures } = JSON.parse(await readFile(json, "utf8")) as {
     figures: Record<string, { value: number }[]>;
   };
-  expect(Object.keys(figures)).toEqual(["exec", "follow"]);
+  expect(Object.keys(figures)).toEqual(["exec", "follow", "ready", "hop"]);
   for (const { value } of Object.values(figures).flat()) expect(value).toBeGreaterThan(0);
   expect(await readdir(folder)).toEqual(["results.json"]);
   expect(await programsIn(folder)).toEqual([]);

@@ -88,6 +88,30 @@ const imports: [file: string, specifier: string, rule: string | undefined][] = [
   ["sdk/client.ts", "#shared/api/process.ts", undefined],
   ["sdk/client.ts", "../cli/main.ts", "no-restricted-imports"],
   ["sdk/client.ts", "node:fs", "no-nodejs-modules"],
+  ["shared/ids.ts", "cloudflare:workers", "no-restricted-imports"],
+  ["drizzle/schema.ts", "cloudflare:workers", "no-restricted-imports"],
+  ["control-plane/app.ts", "cloudflare:workers", "no-restricted-imports"],
+  ["control-plane/actions/start.ts", "cloudflare:workers", "no-restricted-imports"],
+  ["control-plane/http/processes.ts", "cloudflare:workers", "no-restricted-imports"],
+  ["control-plane/scheduler/ticker.ts", "cloudflare:workers", "no-restricted-imports"],
+  ["control-plane/link/session.ts", "cloudflare:workers", "no-restricted-imports"],
+  ["control-plane/cluster/post.ts", "cloudflare:workers", "no-restricted-imports"],
+  ["control-plane/bus/postgres.ts", "cloudflare:workers", "no-restricted-imports"],
+  ["control-plane/store/migrate.ts", "cloudflare:workers", "no-restricted-imports"],
+  ["control-plane/store/store.ts", "cloudflare:workers", "no-restricted-imports"],
+  ["control-plane/store/postgres/processes.ts", "cloudflare:workers", "no-restricted-imports"],
+  ["sdk/client.ts", "cloudflare:workers", "no-restricted-imports"],
+  ["control-plane/actions/start.ts", "npm:postgres", "no-restricted-imports"],
+  ["control-plane/store/postgres/processes.ts", "npm:postgres", "no-restricted-imports"],
+  ["control-plane/app.ts", "node:sqlite", "no-nodejs-modules"],
+  ["control-plane/http/processes.ts", "node:sqlite", "no-nodejs-modules"],
+  ["control-plane/scheduler/ticker.ts", "node:sqlite", "no-nodejs-modules"],
+  ["control-plane/link/session.ts", "node:sqlite", "no-nodejs-modules"],
+  ["control-plane/cluster/post.ts", "node:sqlite", "no-nodejs-modules"],
+  ["control-plane/bus/postgres.ts", "node:sqlite", "no-nodejs-modules"],
+  ["control-plane/store/migrate.ts", "node:sqlite", "no-nodejs-modules"],
+  ["control-plane/store/store.ts", "node:sqlite", "no-nodejs-modules"],
+  ["control-plane/entry/worker.ts", "cloudflare:workers", undefined],
 ];
 
 /** Ways to write a line that the house forbids, and the rule that says so. */
@@ -101,6 +125,21 @@ const habits: [text: string, rule: string][] = [
   ["export const home = (): string => String(process.env.HOME);", "no-restricted-globals"],
   [`export const long = 0;\n${"//\n".repeat(400)}`, "max-lines"],
   [`export const far = (): void => {\n${"  Math.random();\n".repeat(61)}};`, "max-lines-per-function"],
+];
+
+// What only a runtime has, by name or by way of globalThis, in rooms that run on all of them.
+const runtimes: [text: string, rule: string][] = [
+  ['export const text = (): string => Buffer.from("a").toString();', "no-restricted-globals"],
+  ["export const pid = (): number => Deno.pid;", "no-restricted-globals"],
+  ["export const soon = (go: () => void): void => void setImmediate(go);", "no-restricted-globals"],
+  ["export const env = (): unknown => globalThis.process.env;", "no-restricted-properties"],
+];
+const neutral = [
+  "drizzle",
+  "control-plane/actions",
+  "control-plane/link",
+  "control-plane/store/postgres",
+  "sdk",
 ];
 
 interface Finding {
@@ -130,6 +169,10 @@ describe("the lint rules", () => {
     for (const [file, list] of Object.entries(linesOf))
       await put(file, (list ?? []).map(([, specifier]) => `import "${specifier}";\n`).join(""));
     for (const [index, [text]] of habits.entries()) await put(`shared/habit-${index}.ts`, `${text}\n`);
+    for (const room of neutral)
+      for (const [index, [text]] of runtimes.entries()) await put(`${room}/runtime-${index}.ts`, `${text}\n`);
+    for (const [index, [text]] of runtimes.entries())
+      await put(`control-plane/entry/runtime-${index}.ts`, `${text}\n`);
     await put(
       "shared/egg.ts",
       'import { hen } from "#shared/hen.ts";\nexport const egg: unknown = () => hen;\n',
@@ -154,6 +197,18 @@ describe("the lint rules", () => {
       expect(rulesOn(`shared/habit-${index}.ts`)).toContain(rule);
     },
   );
+
+  it.each(neutral.flatMap((room) => runtimes.map(([text, rule], index) => ({ room, text, rule, index }))))(
+    "keep $room off runtimes: $text",
+    ({ room, rule, index }) => {
+      expect(rulesOn(`${room}/runtime-${index}.ts`)).toContain(rule);
+    },
+  );
+
+  it("let an entry use its runtime", () => {
+    const found = runtimes.flatMap((_, index) => rulesOn(`control-plane/entry/runtime-${index}.ts`));
+    expect(found.filter((rule) => rule.startsWith("no-restricted"))).toEqual([]);
+  });
 
   it("see an import cycle through #shared", () => {
     expect(rulesOn("shared/egg.ts")).toContain("no-cycle");

@@ -7,6 +7,8 @@ const keptChars = 200_000;
 export type Ended = { code: number | null; signal: NodeJS.Signals | null };
 
 export type DaemonOptions = {
+  /** What is started, with its first words; `drover` if not given. */
+  program?: string[];
   env: Record<string, string>;
   uid?: number;
   gid?: number;
@@ -16,7 +18,9 @@ export type DaemonOptions = {
   heard?: (text: string) => void;
 };
 
-/** A long-lived `drover` program with what it said. */
+const drover = [process.execPath, bin];
+
+/** A long-lived program with what it said. */
 export class Daemon {
   readonly ended: Promise<Ended>;
   readonly #child: ChildProcess;
@@ -24,9 +28,10 @@ export class Daemon {
   readonly #heard: ((text: string) => void) | undefined;
   #log = "";
 
-  constructor(words: string[], { env, uid, gid, inherited = [], heard }: DaemonOptions) {
+  constructor(words: string[], { program = drover, env, uid, gid, inherited = [], heard }: DaemonOptions) {
     this.#heard = heard;
-    this.#child = spawn(process.execPath, [bin, ...words], {
+    const [file = "", ...first] = program;
+    this.#child = spawn(file, [...first, ...words], {
       env,
       cwd: "/",
       stdio: ["ignore", "pipe", "pipe", ...inherited],

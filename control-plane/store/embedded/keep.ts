@@ -29,8 +29,12 @@ export function keepRunning(first: RunningServer, needs: KeepNeeds): Kept {
   const watch = async (): Promise<void> => {
     for (let failures = 0; !signal.aborted;) {
       await pause(failures === 0 ? lookEveryMs : (againMs[failures - 1] ?? 10_000), signal);
-      if (signal.aborted || (await isPostmasterOf(needs.cluster, server.pid))) continue;
+      if (signal.aborted) continue;
       try {
+        if (await isPostmasterOf(needs.cluster, server.pid)) {
+          failures = 0;
+          continue;
+        }
         needs.log.info("postgres.died", { pid: server.pid });
         server = await needs.start(server.port, signal);
         needs.log.info("postgres.restart", { pid: server.pid, port: server.port });

@@ -3,6 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
+import { systemCode } from "./failure.ts";
 
 export type PostmasterFile = { pid: number; port: number; status: string };
 
@@ -23,10 +24,16 @@ export async function isPostmasterOf(cluster: string, pid: number): Promise<bool
 
 async function commandWords(pid: number): Promise<string[]> {
   if (process.platform !== "linux") return commandWordsByPs(pid);
-  // A process that is gone has no such file; that of a zombie is empty.
-  const text = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
-  return text.split("\0");
+  return (await commandLine(pid)).split("\0");
 }
+
+// A process that is gone has no such file; that of a zombie is empty. One that may not be read is not gone: whoever took it
+// for that would start a second server beside it.
+const commandLine = (pid: number): Promise<string> =>
+  readFile(`/proc/${pid}/cmdline`, "utf8").catch((error: unknown) => {
+    if (["ENOENT", "ESRCH"].includes(systemCode(error) ?? "")) return "";
+    throw error;
+  });
 
 // `ps` does not tell a space inside a word from one between two.
 async function commandWordsByPs(pid: number): Promise<string[]> {

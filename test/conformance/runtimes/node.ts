@@ -1,9 +1,15 @@
-import { Daemon } from "../../support/daemon.ts";
-import type { Runtime, StartOptions } from "./runtime.ts";
+import { Daemon, type DaemonOptions } from "../../support/daemon.ts";
+import type { Running, Runtime, StartOptions } from "./runtime.ts";
 
-/** A control plane as a program of its own; resolves when it listens. */
-export async function serve(options: StartOptions): Promise<{ daemon: Daemon; url: string }> {
-  const daemon = new Daemon(["serve"], { env: { ...settings(options), ...options.env } });
+type Program = { words?: string[]; options?: Partial<DaemonOptions> };
+
+/** A control plane as a program of its own, `drover serve` if not given; resolves when it listens. */
+export async function serve(
+  start: StartOptions,
+  { words = ["serve"], options }: Program = {},
+): Promise<{ daemon: Daemon; url: string }> {
+  const env = { ...settings(start), ...start.env, ...options?.env };
+  const daemon = new Daemon(words, { ...options, env });
   await daemon.seen("Drover listens on ");
   const [, url = ""] = /Drover listens on (http:\/\/127\.0\.0\.1:\d+)/.exec(daemon.log) ?? [];
   return { daemon, url };
@@ -17,18 +23,18 @@ const settings = ({ databaseUrl, adminToken, secretKey, port, dataDir }: StartOp
   DROVER_DATA_DIR: dataDir,
 });
 
+/** The life of such a program. */
+export const running = ({ daemon, url }: { daemon: Daemon; url: string }): Running => ({
+  url,
+  get log() {
+    return daemon.log;
+  },
+  kill: async () => void (await daemon.end("SIGKILL")),
+  stop: async () => void (await daemon.end("SIGTERM")),
+});
+
 export const runtime: Runtime = {
   name: "node",
   powers: [],
-  async start(options) {
-    const { daemon, url } = await serve(options);
-    return {
-      url,
-      get log() {
-        return daemon.log;
-      },
-      kill: async () => void (await daemon.end("SIGKILL")),
-      stop: async () => void (await daemon.end("SIGTERM")),
-    };
-  },
+  start: async (options) => running(await serve(options)),
 };

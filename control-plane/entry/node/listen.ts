@@ -1,11 +1,10 @@
 import { createServer, type Server } from "node:http";
 import { getRequestListener } from "@hono/node-server";
-import { SettingError } from "./settings.ts";
-
-type Fetch = (request: Request, env: object) => Response | Promise<Response>;
+import { listenBacklog, type Behind } from "../door.ts";
+import { listenError } from "../listen-error.ts";
 
 /** A server that is not listening yet. */
-export const httpServer = (fetch: Fetch): Server => {
+export const httpServer = (fetch: Behind["fetch"]): Server => {
   const listener = getRequestListener((request, env) => fetch(request, env), { errorHandler: unreadable });
   // Long polls take minutes to answer; what is limited is how long a request may take to arrive.
   const server = createServer(
@@ -35,42 +34,17 @@ const unreadable = (): Response => {
   });
 };
 
-/** Connections that may wait to be accepted, as far as the system allows: a fleet that lost its server comes back at once. */
-const backlog = 4096;
-
 /** Listens and answers the port; a port in use or an address that is not here is a SettingError. */
 export const listen = (server: Server, { host, port }: { host: string; port: number }): Promise<number> =>
   new Promise((resolve, reject) => {
-    const failed = (error: NodeJS.ErrnoException): void => reject(readable(error, host, port));
+    const failed = (error: NodeJS.ErrnoException): void => reject(listenError(error, { host, port }));
     server.once("error", failed);
-    server.listen({ host, port, backlog }, () => {
+    server.listen({ host, port, backlog: listenBacklog }, () => {
       server.off("error", failed);
       const address = server.address();
       resolve(typeof address === "object" && address !== null ? address.port : port);
     });
   });
-
-const readable = (error: NodeJS.ErrnoException, host: string, port: number): Error => {
-  if (error.code === "EADDRINUSE")
-    return new SettingError(`port ${port} on ${host} is in use: choose another with DROVER_PORT (--port)`, {
-      cause: error,
-    });
-  if (error.code === "EACCES")
-    return new SettingError(
-      `port ${port} may not be used by this user: choose another with DROVER_PORT (--port)`,
-      { cause: error },
-    );
-  return new SettingError(
-    `cannot listen on ${host}:${port} (${error.code ?? error.message}): see DROVER_HOST and DROVER_PORT`,
-    { cause: error },
-  );
-};
-
-/** Where a server on this host can be reached from this machine. */
-export const urlOf = (host: string, port: number): string => {
-  const reachable = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
-  return `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`;
-};
 
 /** Stops accepting, gives open requests a moment to end, then cuts what is left. */
 export const stopServer = async (server: Server, graceMs: number): Promise<void> => {

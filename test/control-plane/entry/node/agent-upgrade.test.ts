@@ -3,9 +3,9 @@ import { createServer, type Server } from "node:http";
 import { connect, type AddressInfo, type Socket } from "node:net";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import WebSocket from "ws";
-import { acceptAgents } from "../../../control-plane/entry/agent-upgrade.ts";
-import type { Link } from "../../../control-plane/link/link.ts";
-import type { AgentSocket } from "../../../control-plane/link/socket.ts";
+import { acceptAgents } from "../../../../control-plane/entry/node/agent-upgrade.ts";
+import type { Link } from "../../../../control-plane/link/link.ts";
+import type { AgentSocket } from "../../../../control-plane/link/socket.ts";
 
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 

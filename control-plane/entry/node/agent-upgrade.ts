@@ -2,15 +2,12 @@ import type { IncomingMessage, Server } from "node:http";
 import type { Duplex } from "node:stream";
 import { WebSocketServer, type RawData, type WebSocket } from "ws";
 import { maxFrameBytes } from "#shared/link/limits.ts";
-import type { Link as WholeLink } from "../link/link.ts";
-import type { AgentSocket, SocketEvents } from "../link/socket.ts";
-import type { Log } from "../needs.ts";
-import { turns } from "#shared/turns.ts";
+import type { Link as WholeLink } from "../../link/link.ts";
+import type { AgentSocket, SocketEvents } from "../../link/socket.ts";
+import type { Log } from "../../needs.ts";
+import { admitter, refusals, type Refusal } from "../admit-agent.ts";
 
 type Link = Pick<WholeLink, "authorize" | "accept">;
-
-/** Keys looked up at once: when a fleet comes back, what those before need is not held up by all who came behind them. */
-const admissionsAtOnce = 64;
 
 /** Hands sockets of agents to the link: the key is checked before the upgrade, the frame limit is held by `ws` itself (1009). */
 export const acceptAgents = (server: Server, link: Link, log: Log): { close(): void } => {
@@ -19,23 +16,19 @@ export const acceptAgents = (server: Server, link: Link, log: Log): { close(): v
     perMessageDeflate: false,
     maxPayload: maxFrameBytes,
   });
-  const inTurn = turns(admissionsAtOnce);
-  server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+  const admit = admitter(link, log);
+  server.on("upgrade", async (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const given = watchWaiting(socket);
-    // One that went while it waited is not looked up: it comes again, behind the others.
-    inTurn(async () => (socket.destroyed ? undefined : await admit(request, link, log))).then(
-      (admitted) => {
-        if (admitted === undefined) return;
-        if (typeof admitted === "number") return refuse(socket, admitted);
-        given();
-        sockets.handleUpgrade(request, socket, head, (opened) =>
-          connect(opened, { link, nodeId: admitted.nodeId, wire: socket }),
-        );
-      },
-      (error: unknown) => {
-        log.error("upgrade.failed", { error });
-        refuse(socket, 500);
-      },
+    const admitted = await admit({
+      path: request.url?.split("?")[0] ?? "",
+      authorization: request.headers.authorization,
+      isGone: () => socket.destroyed,
+    });
+    if (admitted === undefined) return;
+    if (typeof admitted === "number") return refuse(socket, admitted);
+    given();
+    sockets.handleUpgrade(request, socket, head, (opened) =>
+      connect(opened, { link, nodeId: admitted.nodeId, wire: socket }),
     );
   });
   return { close: () => sockets.close() };
@@ -49,29 +42,7 @@ const watchWaiting = (socket: Duplex): (() => void) => {
   return () => void socket.off("end", gone).off("error", gone);
 };
 
-const admit = async (
-  request: IncomingMessage,
-  link: Link,
-  log: Log,
-): Promise<{ nodeId: string } | 401 | 404 | 503> => {
-  if (request.url?.split("?")[0] !== "/v1/agent") return 404;
-  try {
-    const nodeId = await link.authorize(request.headers.authorization);
-    return nodeId === undefined ? 401 : { nodeId };
-  } catch (error) {
-    log.warn("upgrade.unavailable", { error });
-    return 503;
-  }
-};
-
-const refusals = {
-  401: "Unauthorized",
-  404: "Not Found",
-  500: "Internal Server Error",
-  503: "Service Unavailable",
-} as const;
-
-const refuse = (socket: Duplex, status: keyof typeof refusals): void => {
+const refuse = (socket: Duplex, status: Refusal): void => {
   const challenge = status === 401 ? "WWW-Authenticate: Bearer\r\n" : "";
   socket.end(
     `HTTP/1.1 ${status} ${refusals[status]}\r\n${challenge}Connection: close\r\nContent-Length: 0\r\n\r\n`,

@@ -1,0 +1,66 @@
+import { hash, randomBytes } from "node:crypto";
+import { sha256Hex } from "#shared/secret-text.ts";
+import { newSecret } from "../actions/make-join-token.ts";
+import { createMemoryBus } from "../bus/memory.ts";
+import { openCluster, type Cluster } from "../cluster/cluster.ts";
+import { openLink, type Link } from "../link/link.ts";
+import type { Config, Needs } from "../needs.ts";
+import { queueGauge } from "../queue-gauge.ts";
+import { sealWith } from "../seal.ts";
+import type { Store } from "../store/store.ts";
+import type { MaskingLog } from "./log.ts";
+import { keptSecret } from "./secret-file.ts";
+import { keyBytes, type Settings } from "./settings.ts";
+import { version } from "./version.ts";
+
+const retentionMs = 30 * 24 * 3600 * 1000;
+
+/** The configuration that a control plane keeps; a token that nobody gave is made into the data folder. */
+export const configOf = async (settings: Settings, log: MaskingLog): Promise<Config> => {
+  const adminToken = settings.adminToken ?? (await madeToken(settings.dataDir, log));
+  log.hide(adminToken);
+  return {
+    adminTokenHash: await sha256Hex(adminToken),
+    publicUrl: settings.publicUrl ?? "",
+    version,
+    retentionMs,
+    nodeGoneMs: settings.nodeGoneMs,
+  };
+};
+
+const madeToken = async (dataDir: string, log: MaskingLog): Promise<string> => {
+  const { secret, path, made } = await keptSecret(dataDir, "admin-token", () => newSecret("drva"));
+  if (made) log.info("admin_token.made", { path });
+  return secret;
+};
+
+const secretKeyOf = async (settings: Settings): Promise<Uint8Array<ArrayBuffer>> => {
+  if (settings.secretKey !== undefined) return settings.secretKey;
+  const { secret, path } = await keptSecret(settings.dataDir, "secret-key", () =>
+    randomBytes(32).toString("base64"),
+  );
+  return keyBytes(secret, path);
+};
+
+type Known = { store: Store; settings: Settings; config: Config; log: MaskingLog; place: string };
+
+/** Everything that the app, the link and the scheduler work with, on one store. */
+export const needsOf = async ({
+  store,
+  settings,
+  config,
+  log,
+  place,
+}: Known): Promise<{ link: Link; needs: Needs; cluster: Cluster }> => {
+  const local = createMemoryBus((fault) => log.error("bus.look_failed", { error: fault }));
+  const seal = await sealWith(await secretKeyOf(settings));
+  const cluster = openCluster({ store, local, log, seal, place, version });
+  const { bus, self: instance } = cluster;
+  const queue = queueGauge(store.processes, settings.maxQueued);
+  const rest = { store, bus, seal, queue, config, log, instance, now: cluster.now };
+  const link = openLink(rest, {
+    elsewhere: cluster.elsewhere,
+    sha256Hex: (text) => hash("sha256", text, "hex"),
+  });
+  return { link, needs: { ...rest, hub: link.hub }, cluster };
+};
