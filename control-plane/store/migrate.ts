@@ -5,7 +5,8 @@
 // Because of the one transaction no migration may use CREATE INDEX CONCURRENTLY.
 
 import { migrations, type Migration } from "../../drizzle/migrations.generated.ts";
-import { type DatabaseOptions, openConnection, type Sql } from "./postgres/client.ts";
+import type { DatabaseOptions, Sql } from "./postgres/client.ts";
+import { openPool } from "./postgres/pool.ts";
 
 const lockKey = 4_600_187_302;
 const lockLimitMs = 60_000;
@@ -17,7 +18,7 @@ export async function migrate(
   database: DatabaseOptions,
   wanted: readonly Migration[] = migrations,
 ): Promise<string[]> {
-  const { sql } = openConnection(database);
+  const sql = openPool({ ...database, poolSize: 1 });
   try {
     return await sql.begin(async (transaction) => {
       await transaction.unsafe(`set local lock_timeout = ${lockLimitMs}`);

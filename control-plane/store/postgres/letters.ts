@@ -51,7 +51,7 @@ export const letterStore = (sql: Sql): Letters => ({
 });
 
 export const noticeStore = (sql: Sql, options: DatabaseOptions): Notices => ({
-  async send(sender, topics) {
+  send: async (sender, topics) => {
     const payloads = payloadsOf(sender, topics);
     if (payloads.length > 0)
       await sql`select pg_notify(${channel}, payload) from unnest(${payloads}::text[]) payload`;

@@ -19,6 +19,7 @@ const closeLimitS = 5;
 /** The store on a Postgres whose schema `migrate` has made; connects with the first question. */
 export function openPostgresStore(options: DatabaseOptions): Store {
   const sql = openPool(options);
+  const notices = noticeStore(sql, options);
   return {
     nodes: withUnavailable(nodeStore(sql)),
     joinTokens: withUnavailable(joinTokenStore(sql)),
@@ -28,7 +29,7 @@ export function openPostgresStore(options: DatabaseOptions): Store {
     instances: withUnavailable(instanceStore(sql)),
     leases: withUnavailable(leaseStore(sql)),
     letters: withUnavailable(letterStore(sql)),
-    notices: noticeStore(sql, options),
+    notices: { ...notices, ...withUnavailable({ send: notices.send }) },
     fanouts: withUnavailable(fanoutStore(sql)),
     ready: () => readiness(sql),
     close: () => sql.end({ timeout: closeLimitS }),

@@ -22,19 +22,42 @@ export function openPool(options: DatabaseOptions): Pool {
   const lines = new Lines(options);
   // Makes questions and their parts, and is never connected.
   const { sql: maker } = openConnection(options);
-  const answered = (question: PendingQuery<Row[]>) => lines.answering(question);
-  const own = {
-    unsafe: (...all: Parameters<Sql["unsafe"]>) => answered(maker.unsafe(...all)),
+  const sql = asking(maker, {
+    ask: (question) => lines.ask(question),
+    unsafe() {
+      throw new Error("a text is run as it is in a transaction only");
+    },
+  });
+  return Object.assign(sql, {
     begin: <T>(work: (transaction: Sql) => Promise<T>) => lines.transaction(work),
     end: ({ timeout }: { timeout: number }) => lines.end(timeout),
-  };
-  return new Proxy(maker, {
+  });
+}
+
+type Question = PendingQuery<Row[]>;
+
+type Way = { ask(question: Question): Promise<Row[]>; unsafe: Sql["unsafe"] };
+
+/** The same language; a question is asked in this way when its answer is wanted, and may become a part of another one until then. */
+function asking<S extends Sql>(sql: S, { ask, unsafe }: Way): S {
+  return new Proxy(sql, {
     apply: (target, self, all: unknown[]) => {
-      const made: unknown = Reflect.apply(target, self, all);
-      return made instanceof Promise ? answered(made as PendingQuery<Row[]>) : made;
+      const made: unknown = Reflect.apply(target as unknown as () => unknown, self, all);
+      return made instanceof Promise ? asked(made as Question, ask) : made;
     },
-    get: (target, name) => Reflect.get(name in own ? own : target, name),
-  }) as unknown as Pool;
+    get: (target, name) => (name === "unsafe" ? unsafe : Reflect.get(target, name)),
+  });
+}
+
+function asked(question: Question, ask: (question: Question) => Promise<Row[]>): Question {
+  let answering: Promise<Row[]> | undefined;
+  const answer = () => (answering ??= ask(question));
+  return Object.defineProperties(question, {
+    // oxlint-disable-next-line unicorn/no-thenable -- a question is a promise already.
+    then: { value: (...all: Parameters<Promise<Row[]>["then"]>) => answer().then(...all) },
+    catch: { value: (...all: Parameters<Promise<Row[]>["catch"]>) => answer().catch(...all) },
+    finally: { value: (...all: Parameters<Promise<Row[]>["finally"]>) => answer().finally(...all) },
+  });
 }
 
 type Line = Connection & { asked: number; isTaken: boolean; idle: NodeJS.Timeout | undefined };
@@ -49,44 +72,38 @@ class Lines {
     this.#options = options;
   }
 
-  /** The same question, which asks a connection of the pool when its answer is wanted; until then it may become a part of another one. */
-  answering(question: PendingQuery<Row[]>): PendingQuery<Row[]> {
-    let asked: Promise<Row[]> | undefined;
-    const answer = () => (asked ??= this.#ask(question));
-    return Object.defineProperties(question, {
-      // oxlint-disable-next-line unicorn/no-thenable -- a question is a promise already.
-      then: { value: (...all: Parameters<Promise<Row[]>["then"]>) => answer().then(...all) },
-      catch: { value: (...all: Parameters<Promise<Row[]>["catch"]>) => answer().catch(...all) },
-      finally: { value: (...all: Parameters<Promise<Row[]>["finally"]>) => answer().finally(...all) },
-    });
-  }
-
-  /**
-   * The rows are gathered here: an answer that breaks off after some of its rows (a deadlock, a limit) would leave the package counting
-   * from there in the next answer of that connection, which then begins with holes.
-   */
-  async #ask(question: PendingQuery<Row[]>): Promise<Row[]> {
+  async ask(question: Question): Promise<Row[]> {
     const line = await this.#take(false);
     try {
-      const rows: Row[] = [];
-      const done = line.sql`${question}`.forEach((row) => void rows.push(row));
-      const { count } = await unlessOver(line, done);
-      return Object.assign(rows, { count });
+      return await unlessOver(line, answerOn(line.sql, question));
     } finally {
       this.#giveBack(line);
     }
   }
 
+  /**
+   * Where the connection is over there is nothing to commit or to undo. The package would write it all the same, to a socket
+   * that it no longer has, and so end the program: neither it nor the work gets so far.
+   */
   async transaction<T>(work: (transaction: Sql) => Promise<T>): Promise<T> {
     const line = await this.#take(true);
-    // Where the connection is over there is nothing to undo, but the package would still send its rollback.
-    const fail = (error: unknown): Promise<T> => {
-      if (line.over.aborted) return new Promise(() => {});
-      throw error;
+    const onThis = async (transaction: Sql): Promise<T> => {
+      const ask = async (question: Question): Promise<Row[]> => {
+        line.over.throwIfAborted();
+        return answerOn(transaction, question);
+      };
+      const unsafe: Sql["unsafe"] = (...all) => {
+        line.over.throwIfAborted();
+        return transaction.unsafe(...all);
+      };
+      try {
+        return await work(asking(transaction, { ask, unsafe }));
+      } finally {
+        if (line.over.aborted) await new Promise<never>(() => {});
+      }
     };
     try {
-      const done = line.sql.begin((transaction) => work(transaction).catch(fail));
-      return (await unlessOver(line, done)) as T;
+      return (await unlessOver(line, line.sql.begin(onThis))) as T;
     } finally {
       line.isTaken = false;
       this.#giveBack(line);
@@ -147,6 +164,16 @@ class Lines {
   #wake(): void {
     for (const wake of this.#waiting.splice(0)) wake();
   }
+}
+
+/**
+ * The rows are gathered here: an answer that breaks off after some of its rows (a deadlock, a limit) would leave the package
+ * counting from there in the next answer of that connection, which then begins with holes.
+ */
+async function answerOn(sql: Sql, question: Question): Promise<Row[]> {
+  const rows: Row[] = [];
+  const { count } = await sql`${question}`.forEach((row) => void rows.push(row));
+  return Object.assign(rows, { count });
 }
 
 /** The outcome of what is under way on a connection; the package leaves some of it open when the connection ends. */

@@ -7,7 +7,9 @@ import { migrate, migrationsPending } from "../../../control-plane/store/migrate
 import { openConnection } from "../../../control-plane/store/postgres/client.ts";
 import { embeddedMigrations } from "../../../drizzle/embed.ts";
 import { migrations, type Migration } from "../../../drizzle/migrations.generated.ts";
+import { eventually } from "../../support/eventually.ts";
 import { urlOfDatabase } from "../../support/postgres.ts";
+import { Proxy } from "../../support/proxy.ts";
 
 const drizzle = join(import.meta.dirname, "../../../drizzle");
 const step = (tag: string, sql: string): Migration => ({ tag, hash: `hash of ${sql}`, sql });
@@ -84,6 +86,26 @@ describe("migrate", () => {
     await expect(migrate(databaseAt(other), [step(one.tag, "create table one (n bigint)")])).rejects.toThrow(
       one.tag,
     );
+  });
+
+  it("fails, and nothing more, when its connection breaks while it waits for another one", async () => {
+    const url = new URL(await emptyDatabase());
+    const proxy = await Proxy.to(Number(url.port));
+    const other = postgres(url.href, { max: 1 });
+    await other.begin(async (held) => {
+      await held`select pg_advisory_xact_lock(4600187302)`;
+      url.port = String(proxy.port);
+      const migrating = migrate(databaseAt(url.href));
+      const waits = async () =>
+        (await held`select from pg_locks where locktype = 'advisory' and not granted`).length > 0;
+      await eventually(waits);
+      proxy.cut();
+      await expect(migrating).rejects.toMatchObject({
+        code: expect.stringMatching(/CLOSED|RESET/) as string,
+      });
+    });
+    await other.end();
+    await proxy.close();
   });
 
   it("says that the database can not be reached instead of waiting", async () => {

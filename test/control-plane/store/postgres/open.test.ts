@@ -4,6 +4,7 @@ import { databaseAt } from "../../../../control-plane/entry/database-socket.ts";
 import { openPostgresStore } from "../../../../control-plane/store/postgres/open.ts";
 import type { Store } from "../../../../control-plane/store/store.ts";
 import { enrolledNode, inserted } from "../../../contract/store-samples.ts";
+import { eventually } from "../../../support/eventually.ts";
 import { testDatabase, urlOfDatabase, type TestDatabase } from "../../../support/postgres.ts";
 
 describe("a store on Postgres", () => {
@@ -44,12 +45,14 @@ describe("a store on Postgres", () => {
 
   it("survives the loss of its connections: a repeat works, and a call in between says unavailable", async () => {
     expect(await store.nodes.find("nobody")).toBeUndefined();
-    const limits = await observer`
+    const connections = () => observer`
       select pid from pg_stat_activity where application_name = 'drover' and datname = current_database()`;
-    expect(limits.length).toBeGreaterThan(0);
-    for (const { pid } of limits) await observer`select pg_terminate_backend(${pid})`;
+    const lost = await connections();
+    expect(lost.length).toBeGreaterThan(0);
+    for (const { pid } of lost) await observer`select pg_terminate_backend(${pid})`;
+    await eventually(async () => (await connections()).length === 0);
     // Each of the lost connections may fail one call before its end is heard.
-    for (let lost = 0; lost < limits.length; lost++)
+    for (let calls = 0; calls < lost.length; calls++)
       await store.nodes
         .find("nobody")
         .catch((error: unknown) => expect(error).toMatchObject({ code: "unavailable" }));
