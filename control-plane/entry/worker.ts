@@ -2,7 +2,8 @@
 // of a node is in the object of the node (link-object.ts), and what happens by time and who waits for what is in the hub
 // (hub-object.ts). The order of effects is that of every instance: rows first, then pushes and notices, which are hints.
 
-import { createApp } from "../app.ts";
+import { createAppOf } from "../app.ts";
+import type { Needs } from "../needs.ts";
 import { agentUpgrade, isAgentUpgrade } from "./worker/agent-upgrade.ts";
 import { type Env, hubOf } from "./worker/env.ts";
 import { openScope } from "./worker/scope.ts";
@@ -11,6 +12,9 @@ import { unset } from "./worker/unset.ts";
 
 export { HubObject } from "./hub-object.ts";
 export { LinkObject } from "./link-object.ts";
+
+/** One for each isolate: to make one costs more than most requests. */
+const app = createAppOf((c) => c.env as Needs);
 
 export default {
   async fetch(request, env, ctx) {
@@ -33,7 +37,7 @@ const answer = async (request: Request, { env, known, ctx }: Around): Promise<Re
   request.signal.addEventListener("abort", () => scope.leave());
   const response = isAgentUpgrade(request)
     ? await agentUpgrade(request, env, scope.needs)
-    : await createApp(scope.needs).fetch(request);
+    : await app.fetch(request, scope.needs);
   ctx.waitUntil(scope.settled());
   return response;
 };

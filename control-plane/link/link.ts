@@ -79,11 +79,14 @@ export function openLink(
     authorize: (authorization) => authorizeAgent({ nodes: needs.store.nodes, sha256Hex }, authorization),
     accept: (nodeId, socket) => open(nodeId, socket).events,
     async resume(nodeId, socket, kept) {
+      const late = new AbortController();
+      // Cleared: a timer that runs on would keep a runtime from sleeping.
+      const timer = setTimeout(() => late.abort(), allTimes.farewellMs);
       const found = await persist(() => whatIsKept(needs.store, nodeId, kept), {
-        signal: AbortSignal.timeout(allTimes.farewellMs),
+        signal: late.signal,
         pauses: allTimes.retryMs,
         onFailure: (error) => needs.log.warn("link.not_resumed", { nodeId, error }),
-      });
+      }).finally(() => clearTimeout(timer));
       if (found === undefined || typeof found.value === "number") {
         socket.close(typeof found?.value === "number" ? found.value : tryAgainLater, "");
         return undefined;

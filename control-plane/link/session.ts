@@ -87,7 +87,8 @@ export class Session {
   }
 
   get seenAt(): Date {
-    return this.#seenAt;
+    const { answeredAt } = this.#wire;
+    return answeredAt !== null && answeredAt > this.#seenAt ? answeredAt : this.#seenAt;
   }
 
   get clockSkewMs(): number | null {
@@ -111,9 +112,12 @@ export class Session {
   }
 
   /** Whether the agent answers a probe in time. */
-  answersProbe(): Promise<boolean> {
+  async answersProbe(): Promise<boolean> {
     const { challengeMs: withinMs } = this.#times;
-    return this.#probes.ask({ send: (frame) => this.send(frame), withinMs, signal: this.signal });
+    const askedAt = this.#needs.now();
+    const ask = { send: (frame: DownFrame) => this.send(frame), withinMs, signal: this.signal };
+    // Where the runtime answers pings, those of an agent that sends no numbers back are not heard here.
+    return (await this.#probes.ask(ask)) || (!this.#echoes && this.seenAt > askedAt);
   }
 
   /** Tries a database call until it works; undefined when the session ends first. */

@@ -10,6 +10,8 @@ export interface AgentSocket {
    * socket stays (see `Link.resume`). Runtimes that never do leave it out.
    */
   keep?(kept: KeptSession): void;
+  /** When the runtime last answered a ping by itself, of which the session hears nothing; runtimes that never do leave it out. */
+  readonly answeredAt?: Date | null;
   /** Bytes that were sent and not yet taken by the network. */
   readonly bufferedAmount: number;
 }

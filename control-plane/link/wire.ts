@@ -36,6 +36,11 @@ export class Wire {
     this.#heardAt = performance.now();
   }
 
+  /** When a ping was answered of which nobody here heard. */
+  get answeredAt(): Date | null {
+    return this.#socket.answeredAt ?? null;
+  }
+
   /** From now on the session can be resumed. */
   keep(kept: KeptSession): void {
     if (this.#open) this.#socket.keep?.(kept);

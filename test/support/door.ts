@@ -1,6 +1,6 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 
-/** A fixed place on loopback in front of one that changes; closing it drops all connections without a word. */
+/** A fixed place on loopback in front of one that changes; what was behind it is gone when it closes. */
 export class Door {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -21,9 +21,14 @@ export class Door {
     return (this.#server.address() as AddressInfo).port;
   }
 
+  /** Drops all connections without a word; new ones are let in. */
+  cut(): void {
+    for (const socket of this.#sockets) socket.resetAndDestroy();
+  }
+
   async close(): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve));
-    for (const socket of this.#sockets) socket.resetAndDestroy();
+    this.cut();
     await closed;
   }
 

@@ -71,7 +71,7 @@ export class HeldNode {
 
   accept(socket: WebSocket, nodeId: string): void {
     this.#nodeId = nodeId;
-    this.#events.set(socket, this.link.accept(nodeId, objectSocket(socket, nodeId)));
+    this.#events.set(socket, this.link.accept(nodeId, objectSocket(this.#ctx, socket, nodeId)));
   }
 
   async heard(socket: WebSocket, message: string | ArrayBuffer): Promise<void> {
@@ -99,7 +99,7 @@ export class HeldNode {
    */
   async look(nodeId: string): Promise<void> {
     if ((await this.here()) === undefined) return this.#writeGone(nodeId);
-    const heardAt = Math.max(...[...this.#events.keys()].map((socket) => this.#heardAt(socket, nodeId)));
+    const heardAt = this.link.nodes.sign(nodeId)?.lastSeenAt?.getTime() ?? 0;
     if (Date.now() - heardAt > silenceMs) this.link.nodes.disconnect(nodeId, comeAgain, "silent");
     else this.#tellHere(nodeId);
   }
@@ -113,11 +113,6 @@ export class HeldNode {
       this.needs.log.warn("link.not_rested", { nodeId: this.#nodeId, error });
     }
     await this.#resting.settled();
-  }
-
-  #heardAt(socket: WebSocket, nodeId: string): number {
-    const answeredAt = this.#ctx.getWebSocketAutoResponseTimestamp(socket)?.getTime() ?? 0;
-    return Math.max(answeredAt, this.link.nodes.sign(nodeId)?.lastSeenAt?.getTime() ?? 0);
   }
 
   async #writeGone(nodeId: string): Promise<void> {
@@ -147,7 +142,7 @@ export class HeldNode {
     const { nodeId, kept } = attachment;
     this.#nodeId = nodeId;
     if (kept === undefined) return socket.close(comeAgain, "");
-    const events = await this.link.resume(nodeId, objectSocket(socket, nodeId), kept);
+    const events = await this.link.resume(nodeId, objectSocket(this.#ctx, socket, nodeId), kept);
     if (events !== undefined) this.#events.set(socket, events);
   }
 }

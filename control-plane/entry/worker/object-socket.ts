@@ -11,7 +11,10 @@ export const attachmentOf = (socket: WebSocket): Attachment | null =>
 
 const gone = 1001;
 
-export const objectSocket = (socket: WebSocket, nodeId: string): AgentSocket => {
+/** What an object knows of its sockets. */
+export type Sockets = Pick<DurableObjectState, "getWebSocketAutoResponseTimestamp">;
+
+export const objectSocket = (ctx: Sockets, socket: WebSocket, nodeId: string): AgentSocket => {
   const end = (code: number, reason: string): void => {
     socket.serializeAttachment(null);
     if (socket.readyState === WebSocket.OPEN) socket.close(code, reason);
@@ -25,6 +28,9 @@ export const objectSocket = (socket: WebSocket, nodeId: string): AgentSocket => 
     // The runtime has no harder end: where the far end is gone nothing of this arrives, and nothing is waited for.
     terminate: () => end(gone, ""),
     keep: (kept) => socket.serializeAttachment({ nodeId, kept } satisfies Attachment),
+    get answeredAt() {
+      return ctx.getWebSocketAutoResponseTimestamp(socket);
+    },
     get bufferedAmount() {
       return socket.bufferedAmount;
     },
