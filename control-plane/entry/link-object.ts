@@ -49,22 +49,23 @@ export class LinkObject extends DurableObject<Env> implements LinkPort {
     return this.#at((held) => held.closed(socket));
   }
 
-  push(frame: PlainFrame): Promise<boolean> {
-    return this.#atNode(false, (held, nodeId) => held.link.nodes.push(nodeId, frame));
+  push(nodeId: string, frame: PlainFrame): Promise<boolean> {
+    return this.#atNode(nodeId, false, (held) => held.link.nodes.push(nodeId, frame));
   }
 
-  dispatch(id?: string): Promise<boolean> {
-    return this.#atNode(false, async (held, nodeId) => {
+  dispatch(nodeId: string, id?: string): Promise<boolean> {
+    return this.#atNode(nodeId, false, async (held) => {
       await held.dispatch(nodeId, id);
       return true;
     });
   }
 
   ask(
+    nodeId: string,
     frame: RequestWithoutId,
     { talk, timeoutMs }: { talk: string; timeoutMs: number },
   ): Promise<RequestOutcome> {
-    return this.#atNode<RequestOutcome>({ outcome: "offline" }, async (held, nodeId) => {
+    return this.#atNode<RequestOutcome>(nodeId, { outcome: "offline" }, async (held) => {
       try {
         return await held.link.nodes.request(nodeId, frame, { timeoutMs, signal: this.#begin(talk) });
       } finally {
@@ -73,8 +74,12 @@ export class LinkObject extends DurableObject<Env> implements LinkPort {
     });
   }
 
-  follow(what: FollowedStream, talk: string): Promise<ReadableStream<Uint8Array> | undefined> {
-    return this.#atNode<ReadableStream<Uint8Array> | undefined>(undefined, (held, nodeId) => {
+  follow(
+    nodeId: string,
+    what: FollowedStream,
+    talk: string,
+  ): Promise<ReadableStream<Uint8Array> | undefined> {
+    return this.#atNode<ReadableStream<Uint8Array> | undefined>(nodeId, undefined, (held) => {
       const chunks = held.link.nodes.follow(nodeId, what, this.#begin(talk));
       return chunkStream(chunks[Symbol.asyncIterator](), { beatEveryMs, over: () => void this.hangUp(talk) });
     });
@@ -86,16 +91,16 @@ export class LinkObject extends DurableObject<Env> implements LinkPort {
     return Promise.resolve();
   }
 
-  answersProbe(): Promise<boolean> {
-    return this.#atNode(false, (held, nodeId) => held.link.nodes.answersProbe(nodeId));
+  answersProbe(nodeId: string): Promise<boolean> {
+    return this.#atNode(nodeId, false, (held) => held.link.nodes.answersProbe(nodeId));
   }
 
   look(nodeId: string): Promise<void> {
     return this.#at((held) => held.look(nodeId));
   }
 
-  fence(): Promise<void> {
-    return this.#atNode(undefined, (held) => fenceUnconfirmed(held.needs));
+  fence(nodeId: string): Promise<void> {
+    return this.#atNode(nodeId, undefined, (held) => fenceUnconfirmed(held.needs));
   }
 
   #begin(talk: string): AbortSignal {
@@ -114,10 +119,7 @@ export class LinkObject extends DurableObject<Env> implements LinkPort {
     }
   }
 
-  #atNode<T>(away: T, work: (held: HeldNode, nodeId: string) => T | Promise<T>): Promise<T> {
-    return this.#at(async (held) => {
-      const nodeId = await held.here();
-      return nodeId === undefined ? away : work(held, nodeId);
-    });
+  #atNode<T>(nodeId: string, away: T, work: (held: HeldNode) => T | Promise<T>): Promise<T> {
+    return this.#at(async (held) => ((await held.isHere(nodeId)) ? work(held) : away));
   }
 }

@@ -98,11 +98,11 @@ describe("the control plane on Workers", () => {
   it("loses nothing when the object of the node sleeps between two commands", async () => {
     const { id } = await start("read -r line; echo woke $line; exit 4", { stdin: "pipe" });
     await eventually(async () => (await api.process(id)).status === "running");
-    await worker.evict("LinkObject", nodeId, "hibernate");
+    await worker.sleep();
     await api.get(`POST /v1/processes/${id}/stdin`, { body: { text: "up\n", eof: true } });
     expect(await api.final(id)).toMatchObject({ status: "exited", exitCode: 4 });
     expect(await texts(id)).toBe("woke up\n");
-    await worker.evict("LinkObject", nodeId, "hibernate");
+    await worker.sleep();
     expect(await api.exec({ node: "n1", command: "echo again" })).toMatchObject({
       result: { text: "again\n" },
     });

@@ -1,4 +1,5 @@
 import { maxFrameBytes, silenceMs } from "#shared/link/limits.ts";
+import { pause } from "#shared/pause.ts";
 import { createMemoryBus } from "../../bus/memory.ts";
 import { dispatchFor } from "../../link/dispatch.ts";
 import { type Link, openLink } from "../../link/link.ts";
@@ -27,6 +28,9 @@ type Runtime = Pick<DurableObjectState, "getWebSockets" | "getWebSocketAutoRespo
 
 const tooLarge = 1009;
 const comeAgain = 1001;
+/** An agent whose socket dropped tries again at once, and then every second or so. */
+const comeBackMs = 5000;
+const lookEveryMs = 50;
 const encoder = new TextEncoder();
 
 export class HeldNode {
@@ -38,6 +42,7 @@ export class HeldNode {
   readonly #events = new Map<WebSocket, SocketEvents>();
   #nodeId: string | undefined;
   #awake: Promise<unknown> | undefined;
+  #expecting: Promise<boolean> | undefined;
 
   static async open(ctx: Runtime, env: Env): Promise<HeldNode> {
     return new HeldNode(ctx, env, await knownOf(env));
@@ -63,10 +68,12 @@ export class HeldNode {
     this.#tellHere = (nodeId) => local.publish(`node:${nodeId}`);
   }
 
-  /** The node whose session is here. */
-  async here(): Promise<string | undefined> {
+  /** Whether the node's session is here; one that should be is waited for. */
+  async isHere(nodeId: string): Promise<boolean> {
     await this.#resumed();
-    return this.#nodeId === undefined ? undefined : this.link.nodes.here(this.#nodeId);
+    if (this.#holds(nodeId)) return true;
+    this.#expecting ??= this.#expect(nodeId).finally(() => (this.#expecting = undefined));
+    return this.#expecting;
   }
 
   accept(socket: WebSocket, nodeId: string): void {
@@ -93,12 +100,9 @@ export class HeldNode {
     await dispatchFor(this.needs, nodeId, id);
   }
 
-  /**
-   * Makes row and socket agree: a socket of which nothing was heard for too long is given up, a session looks at its row,
-   * and where no session is, the row that says so is wrong: the object was moved or replaced, and its sockets went with it.
-   */
+  /** Makes row and socket agree: one of which nothing was heard for too long is given up, else the session looks at its row. */
   async look(nodeId: string): Promise<void> {
-    if ((await this.here()) === undefined) return this.#writeGone(nodeId);
+    if (!(await this.isHere(nodeId))) return;
     const heardAt = this.link.nodes.sign(nodeId)?.lastSeenAt?.getTime() ?? 0;
     if (Date.now() - heardAt > silenceMs) this.link.nodes.disconnect(nodeId, comeAgain, "silent");
     else this.#tellHere(nodeId);
@@ -115,14 +119,27 @@ export class HeldNode {
     await this.#resting.settled();
   }
 
-  async #writeGone(nodeId: string): Promise<void> {
+  #holds(nodeId: string): boolean {
+    return this.link.nodes.here(nodeId) !== undefined;
+  }
+
+  /**
+   * Where the row says that a session is here and none is, the object was moved or replaced, and its sockets went with it. The agent
+   * is back in a moment, and whoever asks for the node just then waits for it; if it is not, the row is wrong.
+   */
+  async #expect(nodeId: string): Promise<boolean> {
     const { store, bus, log } = this.needs;
     const state = await store.nodes.state(nodeId);
-    if (state?.heldBy !== objects) return;
-    await store.nodes.disconnected(nodeId, { epoch: state.epoch, orderly: false, now: new Date() });
-    log.info("node.disconnected", { nodeId, orderly: false, why: "its socket is gone" });
-    bus.publish(`node:${nodeId}`);
-    bus.publish("events");
+    if (state?.heldBy !== objects) return false;
+    for (const until = Date.now() + comeBackMs; !this.#holds(nodeId); await pause(lookEveryMs))
+      if (Date.now() > until) {
+        await store.nodes.disconnected(nodeId, { epoch: state.epoch, orderly: false, now: new Date() });
+        log.info("node.disconnected", { nodeId, orderly: false, why: "its socket is gone" });
+        bus.publish(`node:${nodeId}`);
+        bus.publish("events");
+        return false;
+      }
+    return true;
   }
 
   async #eventsOf(socket: WebSocket): Promise<SocketEvents | undefined> {

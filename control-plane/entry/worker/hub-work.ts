@@ -63,7 +63,7 @@ export const openHubWork = async (
       const now = needs.now().getTime();
       const starts = await store.processes.unconfirmed(new Date(now - confirmWithinMs));
       const held = starts.filter(({ heldBy }) => heldBy === objects).map(({ nodeId }) => nodeId);
-      await askEach(held, (nodeId) => link(nodeId).fence());
+      await askEach(held, (nodeId) => link(nodeId).fence(nodeId));
       const unheard = await store.nodes.unheard(objects, new Date(now - unheardMs));
       await askEach(unheard, (nodeId) => link(nodeId).look(nodeId));
       return after;

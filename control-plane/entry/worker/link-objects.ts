@@ -28,9 +28,9 @@ export const linkObjects = ({ linkOf, store, log, keep }: LinkObjectsNeeds): Els
     );
   return {
     held: async (nodeIds) => new Set(await store.nodes.heldElsewhere(nodeIds, requests)),
-    push: (nodeId, frame) => kept(keep, linkOf(nodeId).push(frame)),
-    dispatch: (nodeId, id) => kept(keep, linkOf(nodeId).dispatch(id)),
-    answersProbe: (nodeId) => linkOf(nodeId).answersProbe(),
+    push: (nodeId, frame) => kept(keep, linkOf(nodeId).push(nodeId, frame)),
+    dispatch: (nodeId, id) => kept(keep, linkOf(nodeId).dispatch(nodeId, id)),
+    answersProbe: (nodeId) => linkOf(nodeId).answersProbe(nodeId),
     async request(nodeId, frame, { timeoutMs, signal }): Promise<RequestOutcome> {
       const talk = newId("req");
       const left = Promise.withResolvers<RequestOutcome>();
@@ -40,7 +40,7 @@ export const linkObjects = ({ linkOf, store, log, keep }: LinkObjectsNeeds): Els
       };
       signal?.addEventListener("abort", leave);
       try {
-        const answer = linkOf(nodeId).ask(frame, { talk, timeoutMs });
+        const answer = linkOf(nodeId).ask(nodeId, frame, { talk, timeoutMs });
         return await Promise.race([
           answer.catch((error: unknown) => unknown(log, nodeId, error)),
           left.promise,
@@ -52,7 +52,7 @@ export const linkObjects = ({ linkOf, store, log, keep }: LinkObjectsNeeds): Els
     async *follow(nodeId, what, signal): AsyncGenerator<OutputChunk, void> {
       const talk = newId("req");
       const stream = await linkOf(nodeId)
-        .follow(what, talk)
+        .follow(nodeId, what, talk)
         .catch(() => undefined);
       if (stream === undefined) return;
       const reader = stream.getReader();

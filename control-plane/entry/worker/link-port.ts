@@ -2,20 +2,24 @@ import type { PlainFrame } from "#shared/link/frames.ts";
 import type { FollowedStream } from "../../link/elsewhere.ts";
 import type { RequestOutcome, RequestWithoutId } from "../../needs.ts";
 
-/** What the object of a node does for requests. `talk` names one conversation, for `hangUp`. */
+/** What the object of a node does for requests. Each names the node; `talk` names one conversation, for `hangUp`. */
 export interface LinkPort {
   /** False when no socket is there. */
-  push(frame: PlainFrame): Promise<boolean>;
+  push(nodeId: string, frame: PlainFrame): Promise<boolean>;
   /** Sends a start that was stored as handed out, or what is queued; false when no socket is there. */
-  dispatch(id?: string): Promise<boolean>;
-  ask(frame: RequestWithoutId, limit: { talk: string; timeoutMs: number }): Promise<RequestOutcome>;
+  dispatch(nodeId: string, id?: string): Promise<boolean>;
+  ask(
+    nodeId: string,
+    frame: RequestWithoutId,
+    limit: { talk: string; timeoutMs: number },
+  ): Promise<RequestOutcome>;
   /** Chunks as `chunk-stream.ts` writes them; undefined when no socket is there. */
-  follow(what: FollowedStream, talk: string): Promise<ReadableStream<Uint8Array> | undefined>;
+  follow(nodeId: string, what: FollowedStream, talk: string): Promise<ReadableStream<Uint8Array> | undefined>;
   /** Nobody waits for the answer, or follows, any more. */
   hangUp(talk: string): Promise<void>;
-  answersProbe(): Promise<boolean>;
+  answersProbe(nodeId: string): Promise<boolean>;
   /** Something changed about the node's row, or nothing was heard of the node: the object looks at its row and at its socket. */
   look(nodeId: string): Promise<void>;
   /** Ends starts of the node that were not confirmed in time. */
-  fence(): Promise<void>;
+  fence(nodeId: string): Promise<void>;
 }
