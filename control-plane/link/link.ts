@@ -8,7 +8,6 @@ import { type Elsewhere, nowhereElse } from "./elsewhere.ts";
 import { createHub } from "./hub.ts";
 import { type OwnNodes, ownNodes } from "./own-nodes.ts";
 import { reportWriter } from "./report-writer.ts";
-import { persist } from "./retry.ts";
 import { Session } from "./session.ts";
 import { Signs } from "./signs.ts";
 import { whatIsKept } from "./kept.ts";
@@ -44,8 +43,6 @@ export type LinkOptions = {
   sha256Hex?: Sha256Hex;
 };
 
-const tryAgainLater = 1013;
-
 export function openLink(
   rest: Omit<Needs, "hub">,
   { times, elsewhere = nowhereElse, sha256Hex = subtleSha256Hex }: LinkOptions = {},
@@ -79,20 +76,13 @@ export function openLink(
     authorize: (authorization) => authorizeAgent({ nodes: needs.store.nodes, sha256Hex }, authorization),
     accept: (nodeId, socket) => open(nodeId, socket).events,
     async resume(nodeId, socket, kept) {
-      const late = new AbortController();
-      // Cleared: a timer that runs on would keep a runtime from sleeping.
-      const timer = setTimeout(() => late.abort(), allTimes.farewellMs);
-      const found = await persist(() => whatIsKept(needs.store, nodeId, kept), {
-        signal: late.signal,
-        pauses: allTimes.retryMs,
-        onFailure: (error) => needs.log.warn("link.not_resumed", { nodeId, error }),
-      }).finally(() => clearTimeout(timer));
-      if (found === undefined || typeof found.value === "number") {
-        socket.close(typeof found?.value === "number" ? found.value : tryAgainLater, "");
+      const found = await whatIsKept({ needs, times: allTimes }, nodeId, kept);
+      if (typeof found === "number") {
+        socket.close(found, "");
         return undefined;
       }
       const session = open(nodeId, socket);
-      session.inBackground(session.resume(kept, found.value.admission, found.value.rows));
+      session.inBackground(session.resume(kept, found.admission, found.rows));
       return session.events;
     },
     async rest() {

@@ -21,7 +21,6 @@ let worker: Worker;
 let agent: Daemon;
 let agentDoor: Door;
 let api: Api;
-let nodeId: string;
 
 beforeAll(async () => {
   database = await testDatabase();
@@ -49,7 +48,6 @@ beforeAll(async () => {
   agent = new Daemon(words, { env });
   await agent.seen("link.connected");
   await online();
-  nodeId = (await api.get<NodeView>("GET /v1/nodes/n1")).id;
 }, 120_000);
 
 afterEach(({ task }) => {

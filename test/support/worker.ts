@@ -110,6 +110,9 @@ const configOf = ({ databaseUrl, adminToken, secretKey }: WorkerOptions) => {
       DROVER_SECRET_KEY: secretKey,
       ...(adminToken === "" ? {} : { DROVER_ADMIN_TOKEN: adminToken }),
     },
-    hyperdrive: hyperdrive.map((each) => ({ ...each, localConnectionString: databaseUrl })),
+    hyperdrive: hyperdrive.map((each: { binding: string }) => ({
+      ...each,
+      localConnectionString: databaseUrl,
+    })),
   };
 };

@@ -12,7 +12,7 @@ export class RestingStore {
   #current: Store | undefined;
   #asked = 0;
   #linger: ReturnType<typeof setTimeout> | undefined;
-  #settled: PromiseWithResolvers<void> | undefined;
+  #waiting: (() => void)[] = [];
 
   /** `before` is awaited by each question, which fails with it. */
   constructor(
@@ -28,8 +28,7 @@ export class RestingStore {
   /** Resolves when nothing is asked and the connections are closed. */
   settled(): Promise<void> {
     if (this.#current === undefined) return Promise.resolve();
-    this.#settled ??= Promise.withResolvers();
-    return this.#settled.promise;
+    return new Promise((resolve) => void this.#waiting.push(resolve));
   }
 
   /** The verbs of a store, and of its rooms, over whichever store is open by then. */
@@ -73,11 +72,10 @@ export class RestingStore {
   async #close(): Promise<void> {
     const store = this.#current;
     this.#current = undefined;
-    const settled = this.#settled;
-    this.#settled = undefined;
+    const waiting = this.#waiting.splice(0);
     await store?.close().catch(() => {
       // What was open is gone then, too.
     });
-    settled?.resolve();
+    for (const resolve of waiting) resolve();
   }
 }
