@@ -1,7 +1,9 @@
 import { DurableObject } from "cloudflare:workers";
 import type { PlainFrame } from "#shared/link/frames.ts";
+import { dispatchFor } from "../link/dispatch.ts";
 import type { FollowedStream } from "../link/elsewhere.ts";
 import type { RequestOutcome, RequestWithoutId } from "../needs.ts";
+import type { HandOut } from "../store/store.ts";
 import { fenceUnconfirmed } from "../scheduler/fence.ts";
 import { nodeHeader } from "./worker/agent-upgrade.ts";
 import { chunkStream } from "./worker/chunk-stream.ts";
@@ -53,9 +55,9 @@ export class LinkObject extends DurableObject<Env> implements LinkPort {
     return this.#atNode(nodeId, false, (held) => held.link.nodes.push(nodeId, frame));
   }
 
-  dispatch(nodeId: string, id?: string): Promise<boolean> {
+  dispatch(nodeId: string, start?: HandOut): Promise<boolean> {
     return this.#atNode(nodeId, false, async (held) => {
-      await held.dispatch(nodeId, id);
+      await dispatchFor(held.needs, nodeId, start);
       return true;
     });
   }

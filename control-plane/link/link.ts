@@ -93,14 +93,18 @@ export function openLink(
     },
     async close() {
       closed = true;
-      const left = [...sessions];
-      for (const session of left) session.close(closeCodes.goingAway, "the control plane is stopping");
-      const waited = new AbortController();
-      await Promise.race([
-        Promise.all(left.map((session) => session.done)).then(() => signs.close()),
-        pause(allTimes.farewellMs, waited.signal),
-      ]);
-      waited.abort();
+      await farewell([...sessions], signs, allTimes.farewellMs);
     },
   };
+}
+
+/** Sends all away, and waits for a while until their ends are written down. */
+async function farewell(sessions: Session[], signs: Signs, withinMs: number): Promise<void> {
+  for (const session of sessions) session.close(closeCodes.goingAway, "the control plane is stopping");
+  const waited = new AbortController();
+  await Promise.race([
+    Promise.all(sessions.map((session) => session.done)).then(() => signs.close()),
+    pause(withinMs, waited.signal),
+  ]);
+  waited.abort();
 }

@@ -185,9 +185,10 @@ export class Session {
   }
 
   /** Goes on as the session it was before its memory was taken: admitted, welcomed and compared. */
-  async resume({ instanceId }: KeptSession, admission: Admission, rows: ProcessRow[]): Promise<void> {
+  async resume({ instanceId, echoes }: KeptSession, admission: Admission, rows: ProcessRow[]): Promise<void> {
     clearTimeout(this.#helloTimer);
     this.#instanceId = instanceId;
+    this.#echoes = echoes;
     const node = this.#begin(admission);
     this.#lookAtChanges(node);
     await node.resume(rows);
@@ -199,8 +200,9 @@ export class Session {
   }
 
   #keep(): void {
-    if (this.#state.phase === "live")
-      this.#wire.keep({ epoch: this.#state.epoch, instanceId: this.#instanceId });
+    if (this.#state.phase !== "live") return;
+    const { epoch } = this.#state;
+    this.#wire.keep({ epoch, instanceId: this.#instanceId, echoes: this.#echoes });
   }
 
   #lookAtChanges(node: LiveNode): void {

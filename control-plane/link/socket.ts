@@ -17,7 +17,7 @@ export interface AgentSocket {
 }
 
 /** What the database does not know of a session. */
-export type KeptSession = { epoch: number; instanceId: string };
+export type KeptSession = { epoch: number; instanceId: string; echoes: boolean };
 
 /** What the entry tells the link of that socket; calls after `onClose` change nothing. */
 export interface SocketEvents {

@@ -1,7 +1,6 @@
-import { maxFrameBytes, silenceMs } from "#shared/link/limits.ts";
+import { agentSilenceMs, maxFrameBytes } from "#shared/link/limits.ts";
 import { pause } from "#shared/pause.ts";
 import { createMemoryBus } from "../../bus/memory.ts";
-import { dispatchFor } from "../../link/dispatch.ts";
 import { type Link, openLink } from "../../link/link.ts";
 import type { SocketEvents } from "../../link/socket.ts";
 import type { Needs } from "../../needs.ts";
@@ -96,15 +95,11 @@ export class HeldNode {
     events?.onClose();
   }
 
-  async dispatch(nodeId: string, id?: string): Promise<void> {
-    await dispatchFor(this.needs, nodeId, id);
-  }
-
   /** Makes row and socket agree: one of which nothing was heard for too long is given up, else the session looks at its row. */
   async look(nodeId: string): Promise<void> {
     if (!(await this.isHere(nodeId))) return;
     const heardAt = this.link.nodes.sign(nodeId)?.lastSeenAt?.getTime() ?? 0;
-    if (Date.now() - heardAt > silenceMs) this.link.nodes.disconnect(nodeId, comeAgain, "silent");
+    if (Date.now() - heardAt > agentSilenceMs) this.link.nodes.disconnect(nodeId, comeAgain, "silent");
     else this.#tellHere(nodeId);
   }
 

@@ -29,7 +29,7 @@ export const linkObjects = ({ linkOf, store, log, keep }: LinkObjectsNeeds): Els
   return {
     held: async (nodeIds) => new Set(await store.nodes.heldElsewhere(nodeIds, requests)),
     push: (nodeId, frame) => kept(keep, linkOf(nodeId).push(nodeId, frame)),
-    dispatch: (nodeId, id) => kept(keep, linkOf(nodeId).dispatch(nodeId, id)),
+    dispatch: (nodeId, start) => kept(keep, linkOf(nodeId).dispatch(nodeId, start)),
     answersProbe: (nodeId) => linkOf(nodeId).answersProbe(nodeId),
     async request(nodeId, frame, { timeoutMs, signal }): Promise<RequestOutcome> {
       const talk = newId("req");

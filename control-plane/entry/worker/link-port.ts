@@ -1,13 +1,14 @@
 import type { PlainFrame } from "#shared/link/frames.ts";
 import type { FollowedStream } from "../../link/elsewhere.ts";
+import type { HandOut } from "../../store/store.ts";
 import type { RequestOutcome, RequestWithoutId } from "../../needs.ts";
 
 /** What the object of a node does for requests. Each names the node; `talk` names one conversation, for `hangUp`. */
 export interface LinkPort {
   /** False when no socket is there. */
   push(nodeId: string, frame: PlainFrame): Promise<boolean>;
-  /** Sends a start that was stored as handed out, or what is queued; false when no socket is there. */
-  dispatch(nodeId: string, id?: string): Promise<boolean>;
+  /** Gives the object a start to send, or lets it look at the node's queue; false when no socket is there. */
+  dispatch(nodeId: string, start?: HandOut): Promise<boolean>;
   ask(
     nodeId: string,
     frame: RequestWithoutId,
