@@ -117,6 +117,30 @@ describe("the control plane on Workers", () => {
     expect(await api.final(id)).toMatchObject({ status: "exited", exitCode: 0 });
   });
 
+  it("takes a fan-out from step to step by itself, and tells its reader", async () => {
+    const fanout = await api.get<{ id: string }>("POST /v1/fanouts", {
+      body: { selector: "n?", process: { command: "sleep 0.2; echo fanned" } },
+    });
+    expect(await api.get(`GET /v1/fanouts/${fanout.id}`, { query: { waitMs: 30_000 } })).toMatchObject({
+      status: "succeeded",
+    });
+  });
+
+  it("ends by its tick what has waited too long", async () => {
+    const { token } = await api.get<{ token: string }>("POST /v1/join-tokens", {
+      body: { nodeName: "away" },
+    });
+    const keyHash = "0".repeat(64);
+    await api.get("POST /v1/enroll", { body: { joinToken: token, name: "away", keyHash } });
+    const body = { node: "away", command: "true", ifOffline: "queue", queueTtlMs: 1000 };
+    const { id } = await api.get("POST /v1/processes", { body });
+    await eventually(async () => {
+      await worker.tick();
+      return (await api.process(id)).status === "expired";
+    }, 30_000);
+    expect(await api.process(id)).toMatchObject({ status: "expired", reason: "queue_ttl" });
+  });
+
   it("has all processes and output after a deploy, in which all sockets drop", async () => {
     const { id } = await start("echo before; read -r line; echo after; exit 5", { stdin: "pipe" });
     await api.printed(id, "before");
@@ -132,5 +156,18 @@ describe("the control plane on Workers", () => {
     await api.get(`POST /v1/processes/${id}/stdin`, { body: { text: "\n", eof: true } });
     expect(bytesOf(await rest, { from: 7 }).toString()).toBe("after\n");
     expect(await api.final(id)).toMatchObject({ status: "exited", exitCode: 5 });
+  }, 120_000);
+
+  it("finds out that a node is gone whose socket went with its object", async () => {
+    await worker.kill();
+    await agent.end("SIGKILL");
+    worker = await Worker.start(options);
+    const body = { node: "n1", command: "true" };
+    expect(await api.api("POST /v1/processes", { body })).toMatchObject({ status: 201 });
+    await eventually(async () => (await api.get<NodeView>("GET /v1/nodes/n1")).status === "unreachable");
+    expect(await api.api("POST /v1/processes", { body })).toMatchObject({
+      status: 503,
+      value: { code: "node_offline" },
+    });
   }, 120_000);
 });

@@ -8,7 +8,7 @@ import type { OutputChunk } from "../../needs.ts";
 const kinds = { beat: 0, bytes: 1, gap: 2 } as const;
 const headBytes = 1 + 8 + 8 + 4;
 
-const piece = (kind: number, { from, to, bytes }: OutputChunk): Uint8Array => {
+const piece = (kind: number, { from, to, bytes }: OutputChunk): Uint8Array<ArrayBuffer> => {
   const made = new Uint8Array(headBytes + (bytes?.length ?? 0));
   const view = new DataView(made.buffer);
   view.setUint8(0, kind);
@@ -19,7 +19,7 @@ const piece = (kind: number, { from, to, bytes }: OutputChunk): Uint8Array => {
   return made;
 };
 
-const beat = (): Uint8Array => piece(kinds.beat, { from: 0, to: 0, bytes: null });
+const beat = (): Uint8Array<ArrayBuffer> => piece(kinds.beat, { from: 0, to: 0, bytes: null });
 
 /** The chunks as a stream that ends with them; `over` is called when nobody takes any more. */
 export const chunkStream = (

@@ -17,8 +17,9 @@ export class HubLines {
     this.#beatEveryMs = beatEveryMs;
   }
 
-  get count(): number {
-    return this.#lines.size;
+  /** The lines that are open. */
+  get ids(): string[] {
+    return [...this.#lines.keys()];
   }
 
   open(id: string, topics: Topic[]): ReadableStream<Uint8Array> {
