@@ -58,6 +58,9 @@ export const openHubWork = async (
     look: (nodeId) => askEach([nodeId], () => link(nodeId).look(nodeId)),
     async tick(state) {
       await register(store);
+      // Control planes that used this database before it came to Workers.
+      const { nodes: freed } = await store.instances.bury();
+      for (const nodeId of freed) publish(`node:${nodeId}`);
       const after = await tick(needs, state);
       asked = await tellStopsAgain({ ...needs, instance: objects }, asked);
       const now = needs.now().getTime();
