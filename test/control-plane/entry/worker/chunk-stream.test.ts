@@ -28,7 +28,7 @@ describe("chunks on their way between an object and a request", () => {
   });
 
   it("are made no faster than they are taken", async () => {
-    const made = vi.fn();
+    const made = vi.fn<() => void>();
     async function* endless(): AsyncGenerator<OutputChunk, void> {
       for (let at = 0; ; at += 65_536) {
         made();
@@ -42,7 +42,7 @@ describe("chunks on their way between an object and a request", () => {
   });
 
   it("beat while there are none, which nobody hears, and tell the object when their reader left", async () => {
-    const over = vi.fn();
+    const over = vi.fn<() => void>();
     async function* late(): AsyncGenerator<OutputChunk, void> {
       await new Promise((resolve) => setTimeout(resolve, 30));
       yield* chunks;

@@ -38,7 +38,7 @@ describe("the bus of requests by way of the hub", () => {
   it("tells who waits in another request of the topics it waits for, and of no others", async () => {
     const hub = hubOf(new HubLines());
     const [reader, writer] = [busOn(hub), busOn(hub)];
-    const [wanted, other] = [vi.fn(), vi.fn()];
+    const [wanted, other] = [vi.fn<() => void>(), vi.fn<() => void>()];
     reader.subscribe("process:1", wanted);
     reader.subscribe("process:2", other);
     await vi.waitFor(() => expect(wanted).toHaveBeenCalledTimes(1));
@@ -51,7 +51,7 @@ describe("the bus of requests by way of the hub", () => {
   it("has subscribers look once more when the hub has heard of them: nothing published in between is missed", async () => {
     const hub = hubOf(new HubLines());
     const bus = busOn(hub);
-    const [first, second] = [vi.fn(), vi.fn()];
+    const [first, second] = [vi.fn<() => void>(), vi.fn<() => void>()];
     bus.subscribe("process:1", first);
     await vi.waitFor(() => expect(first).toHaveBeenCalledTimes(1));
     bus.subscribe("process:2", second);
@@ -62,7 +62,7 @@ describe("the bus of requests by way of the hub", () => {
   it("holds a line only while somebody waits", async () => {
     const lines = new HubLines();
     const bus = busOn(hubOf(lines));
-    const look = vi.fn();
+    const look = vi.fn<() => void>();
     const end = bus.subscribe("events", look);
     await vi.waitFor(() => expect(lines.ids).toHaveLength(1));
     await vi.waitFor(() => expect(look).toHaveBeenCalled());
@@ -79,7 +79,7 @@ describe("the bus of requests by way of the hub", () => {
       listen: (line, topics) => Promise.resolve(lines.open(line, topics)),
     };
     const bus = busOn(hub);
-    const look = vi.fn();
+    const look = vi.fn<() => void>();
     bus.subscribe("events", look);
     await vi.waitFor(() => expect(look).toHaveBeenCalledTimes(1));
     const former = lines;

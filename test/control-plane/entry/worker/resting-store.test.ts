@@ -4,9 +4,9 @@ import type { Store } from "../../../../control-plane/store/store.ts";
 
 describe("a store that is open only while it is asked", () => {
   const opening = (before: (store: Store) => Promise<void> = () => Promise.resolve()) => {
-    const closed = vi.fn();
+    const closed = vi.fn<() => void>();
     const answers = Promise.withResolvers<number>();
-    const open = vi.fn(
+    const open = vi.fn<() => Store>(
       () =>
         ({
           processes: { countQueued: () => answers.promise },
@@ -25,7 +25,7 @@ describe("a store that is open only while it is asked", () => {
     await resting.settled();
     expect(open).not.toHaveBeenCalled();
     const [one, other] = [resting.store.processes.countQueued(), resting.store.processes.countQueued()];
-    const settled = vi.fn();
+    const settled = vi.fn<() => void>();
     const over = resting.settled().then(settled);
     expect(await resting.store.ready()).toEqual({ ready: true });
     expect(open).toHaveBeenCalledTimes(1);
