@@ -4,6 +4,7 @@ import type { Runtime } from "./runtime.ts";
 export const runtime: Runtime = {
   name: "workerd",
   powers: ["hibernate", "evict"],
+  showsPage: true,
   async start(options) {
     const worker = await Worker.start(options);
     return {
