@@ -23,10 +23,17 @@ const neverClosing = new AbortController().signal;
  * The control plane's HTTP API out of its needs; it knows no runtime. `closing` ends long polls and streams when the
  * control plane stops.
  */
-export const createApp = (needs: Needs, closing: AbortSignal = neverClosing): Hono<AppEnv> => {
+export const createApp = (needs: Needs, closing: AbortSignal = neverClosing): Hono<AppEnv> =>
+  createAppOf(() => needs, closing);
+
+type NeedsOf = (c: Context<AppEnv>) => Needs;
+
+/** The same where nothing that does I/O may outlive its request: each request brings its own needs. */
+export const createAppOf = (needsOf: NeedsOf, closing: AbortSignal = neverClosing): Hono<AppEnv> => {
   const app = new Hono<AppEnv>();
   const routes = allRoutes();
-  app.onError(onError(needs));
+  const aroundOf = (c: Context<AppEnv>): Around => ({ needs: needsOf(c), closing });
+  app.onError((error, c) => onError(needsOf(c))(error, c));
   app.notFound(() => {
     throw new DroverError("not_found", "there is no such route");
   });
@@ -35,13 +42,13 @@ export const createApp = (needs: Needs, closing: AbortSignal = neverClosing): Ho
   serve(
     app,
     routes.filter((route) => route.open === true),
-    { needs, closing },
+    aroundOf,
   );
-  app.use("/v1/*", authenticate(needs));
+  app.use("/v1/*", authenticate(needsOf));
   serve(
     app,
     routes.filter((route) => route.open !== true),
-    { needs, closing },
+    aroundOf,
   );
   return app;
 };
@@ -62,9 +69,10 @@ const allRoutes = (): Route[] => {
   return [...api, ...documentRoutes(api)];
 };
 
-const serve = (app: Hono<AppEnv>, routes: Route[], around: Around): void => {
+const serve = (app: Hono<AppEnv>, routes: Route[], aroundOf: (c: Context<AppEnv>) => Around): void => {
   for (const [path, sharing] of Map.groupBy(routes, (route) => route.path)) {
-    for (const route of sharing) app.on(route.method.toUpperCase(), [path], (c) => route.serve(c, around));
+    for (const route of sharing)
+      app.on(route.method.toUpperCase(), [path], (c) => route.serve(c, aroundOf(c)));
     app.all(path, () => notAllowed(sharing));
   }
 };

@@ -60,7 +60,7 @@ const requireJsonType = (type: string | undefined): void => {
 
 const decode = (bytes: Uint8Array): string => {
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: false }).decode(bytes);
   } catch (error) {
     throw new DroverError(
       "invalid_request",

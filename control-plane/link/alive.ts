@@ -1,6 +1,7 @@
 import type { Report } from "#shared/link/report.ts";
 import { isFinal } from "#shared/process-state.ts";
 import type { inventoryItem } from "#shared/link/frames.ts";
+import type { ProcessRow } from "../store/store.ts";
 import type { z } from "zod";
 
 export type InventoryItem = z.infer<typeof inventoryItem>;
@@ -35,8 +36,23 @@ export class Alive {
     return [...this.#unreported];
   }
 
+  /** The database knows of these by now. */
+  written(ids: string[]): void {
+    for (const id of ids) this.#unreported.delete(id);
+  }
+
   takeInventory(items: InventoryItem[]): void {
     for (const item of items) if (!isFinal(item.status)) this.confirm(item.id);
+  }
+
+  /** What the rows of the node tell of it, for a session whose memory was taken: as much as whoever has to fence must know. */
+  takeRows(rows: ProcessRow[]): void {
+    for (const { id, status, revision, createdAt } of rows) {
+      if (status === "queued") continue;
+      const confirmed = revision > 0 || status !== "starting";
+      // A start that was confirmed by a word alone is never asked about: its row says so.
+      this.#places.set(id, { confirmed, sentAt: createdAt });
+    }
   }
 
   sent(id: string, now: Date): void {

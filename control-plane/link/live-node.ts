@@ -2,7 +2,7 @@ import type { NodeLoad } from "#shared/api/node.ts";
 import type { DownFrame, UpFrame } from "#shared/link/frames.ts";
 import type { Launch } from "#shared/link/launch.ts";
 import type { LiveSign, Needs } from "../needs.ts";
-import type { ProcessReport } from "../store/store.ts";
+import type { ProcessReport, ProcessRow } from "../store/store.ts";
 import type { Admission } from "./admission.ts";
 import { Alive, type InventoryItem } from "./alive.ts";
 import { dispatchQueued } from "./dispatch.ts";
@@ -140,6 +140,24 @@ export class LiveNode {
       await reconcile(this.#toReconcile, { items: inventory, moved: this.#moved });
     this.#compared = true;
     if (this.#unfinished || this.#refused) await this.#dispatch();
+  }
+
+  /**
+   * Goes on where a session left off whose memory was taken. What waited for a place there may not be known to have done so:
+   * the queue is looked at once.
+   */
+  async resume(rows: ProcessRow[]): Promise<void> {
+    this.alive.takeRows(rows);
+    this.#compared = true;
+    if (rows.some((row) => row.status === "queued")) await this.#dispatch();
+  }
+
+  /** Writes down what nobody but this session knows, so that its memory may be taken. */
+  async rest(): Promise<void> {
+    const { unreported } = this.alive;
+    if (unreported.length === 0) return;
+    await this.#needs.store.processes.confirm(unreported);
+    this.alive.written(unreported);
   }
 
   /** The node's row changed: it may be deleted, held by a newer session, or take another number of processes. */

@@ -1,7 +1,8 @@
 import type { DownFrame, Hello, UpFrame } from "#shared/link/frames.ts";
 import { closeCodes } from "#shared/link/limits.ts";
 import type { Needs } from "../needs.ts";
-import { admit, type Place, wouldAdmit } from "./admission.ts";
+import type { ProcessRow } from "../store/store.ts";
+import { type Admission, admit, type Place, wouldAdmit } from "./admission.ts";
 import { ClockSkew } from "./clock-skew.ts";
 import { parseFrame } from "./frame-text.ts";
 import type { Elsewhere } from "./elsewhere.ts";
@@ -11,14 +12,15 @@ import { Probes } from "./probes.ts";
 import type { WriteReports } from "./report-writer.ts";
 import { persist } from "./retry.ts";
 import type { Signs } from "./signs.ts";
-import type { AgentSocket, SocketEvents } from "./socket.ts";
+import type { AgentSocket, KeptSession, SocketEvents } from "./socket.ts";
 import type { LinkTimes } from "./times.ts";
 import { Wire } from "./wire.ts";
 
 /**
  * The life of one agent socket: waiting for its hello → admission (who holds the node?) → live → ended.
  * `welcome` is the first frame of a live session. A session that lost its node to another one is ended and writes nothing more;
- * the database holds that too, by the epoch.
+ * the database holds that too, by the epoch. A runtime may take the memory of a live session and leave it its socket: another
+ * one then resumes it, live at once.
  */
 export type SessionNeeds = {
   needs: Needs;
@@ -85,7 +87,8 @@ export class Session {
   }
 
   get seenAt(): Date {
-    return this.#seenAt;
+    const { answeredAt } = this.#wire;
+    return answeredAt !== null && answeredAt > this.#seenAt ? answeredAt : this.#seenAt;
   }
 
   get clockSkewMs(): number | null {
@@ -109,9 +112,12 @@ export class Session {
   }
 
   /** Whether the agent answers a probe in time. */
-  answersProbe(): Promise<boolean> {
+  async answersProbe(): Promise<boolean> {
     const { challengeMs: withinMs } = this.#times;
-    return this.#probes.ask({ send: (frame) => this.send(frame), withinMs, signal: this.signal });
+    const askedAt = this.#needs.now();
+    const ask = { send: (frame: DownFrame) => this.send(frame), withinMs, signal: this.signal };
+    // Where the runtime answers pings, those of an agent that sends no numbers back are not heard here.
+    return (await this.#probes.ask(ask)) || (!this.#echoes && this.seenAt > askedAt);
   }
 
   /** Tries a database call until it works; undefined when the session ends first. */
@@ -166,8 +172,7 @@ export class Session {
     );
     if (node === undefined) return;
     const { log, bus } = this.#needs;
-    const unsubscribe = bus.subscribe(`node:${this.nodeId}`, () => this.inBackground(this.#refresh(node)));
-    this.signal.addEventListener("abort", unsubscribe);
+    this.#lookAtChanges(node);
     bus.publish(`node:${this.nodeId}`);
     bus.publish("events");
     log.info("node.connected", {
@@ -176,6 +181,34 @@ export class Session {
       processes: hello.inventory.length,
     });
     await node.compare(hello.inventory);
+    this.#keep();
+  }
+
+  /** Goes on as the session it was before its memory was taken: admitted, welcomed and compared. */
+  async resume({ instanceId, echoes }: KeptSession, admission: Admission, rows: ProcessRow[]): Promise<void> {
+    clearTimeout(this.#helloTimer);
+    this.#instanceId = instanceId;
+    this.#echoes = echoes;
+    const node = this.#begin(admission);
+    this.#lookAtChanges(node);
+    await node.resume(rows);
+  }
+
+  /** Writes down what only this session knows. */
+  async rest(): Promise<void> {
+    if (this.#state.phase === "live") await this.#state.node.rest();
+  }
+
+  #keep(): void {
+    if (this.#state.phase !== "live") return;
+    const { epoch } = this.#state;
+    this.#wire.keep({ epoch, instanceId: this.#instanceId, echoes: this.#echoes });
+  }
+
+  #lookAtChanges(node: LiveNode): void {
+    const look = (): void => this.inBackground(this.#refresh(node));
+    const unsubscribe = this.#needs.bus.subscribe(`node:${this.nodeId}`, look);
+    this.signal.addEventListener("abort", unsubscribe);
   }
 
   /** Says whether this agent would be admitted; the session never becomes live. */
@@ -208,6 +241,12 @@ export class Session {
       await this.#writeEnd(epoch);
       return undefined;
     }
+    // Before anybody finds the session in `holders` and sends: welcome is the first frame.
+    this.send({ type: "welcome", nodeId, nodeName: name, epoch, keyHash });
+    return this.#begin(admission);
+  }
+
+  #begin(admission: Admission): LiveNode {
     const node = new LiveNode({
       needs: this.#needs,
       times: this.#times,
@@ -216,11 +255,9 @@ export class Session {
       admission,
       signs: this.#signs,
       current: () => this.#holds(),
-      renamed: (name) => this.#holders.name(nodeId, name),
+      renamed: (name) => this.#holders.name(this.nodeId, name),
     });
-    // Before anybody finds the session in `holders` and sends: welcome is the first frame.
-    this.send({ type: "welcome", nodeId, nodeName: name, epoch, keyHash });
-    this.#state = { phase: "live", node, epoch };
+    this.#state = { phase: "live", node, epoch: admission.epoch };
     this.#holders.hold({ session: this, node });
     return node;
   }

@@ -4,7 +4,7 @@ import { agentSilenceMs, helloWithinMs, pongEveryMs } from "#shared/link/limits.
 export const linkTimes = {
   /** The first frame must come this soon. */
   helloWithinMs,
-  /** A socket that was silent for this long is dropped. */
+  /** A socket that was silent for this long is dropped; Infinity where the runtime watches that, since a timer keeps it awake. */
   silenceMs: agentSilenceMs,
   /** Signs of life are answered when nothing was said for this long. */
   pongEveryMs,

@@ -1,6 +1,6 @@
 import type { DownFrame } from "#shared/link/frames.ts";
 import { closeReason, fitsInFrame } from "./frame-text.ts";
-import type { AgentSocket } from "./socket.ts";
+import type { AgentSocket, KeptSession } from "./socket.ts";
 import type { LinkTimes } from "./times.ts";
 
 /** A socket whose far end takes nothing must not fill the memory: past this it is dropped. */
@@ -25,7 +25,7 @@ export class Wire {
     this.#socket = socket;
     this.#times = times;
     this.#onEnd = onEnd;
-    this.#watch(times.silenceMs);
+    if (Number.isFinite(times.silenceMs)) this.#watch(times.silenceMs);
   }
 
   get open(): boolean {
@@ -34,6 +34,16 @@ export class Wire {
 
   heard(): void {
     this.#heardAt = performance.now();
+  }
+
+  /** When a ping was answered of which nobody here heard. */
+  get answeredAt(): Date | null {
+    return this.#socket.answeredAt ?? null;
+  }
+
+  /** From now on the session can be resumed. */
+  keep(kept: KeptSession): void {
+    if (this.#open) this.#socket.keep?.(kept);
   }
 
   /** False when the socket is not open or the frame is larger than a frame may be. */

@@ -4,8 +4,8 @@
 export type Letter = { sender: string; body: string };
 
 export interface Instances {
-  /** This control plane is there from now on. */
-  register(instance: { id: string; place: string; version: string }): Promise<void>;
+  /** This control plane is there from now on; `forever`: it never has to say again that it lives. */
+  register(instance: { id: string; place: string; version: string; forever?: boolean }): Promise<void>;
   /** It still is: the ids of all that are, itself included; undefined when it was taken for dead meanwhile. */
   beat(id: string): Promise<string[] | undefined>;
   /** The time of the database. */

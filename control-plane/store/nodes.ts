@@ -64,6 +64,8 @@ export interface Nodes extends Presence {
   state(id: string): Promise<NodeState | undefined>;
   /** Of these nodes, those whose socket another instance than `instance` has. */
   heldElsewhere(ids: string[], instance: string): Promise<string[]>;
+  /** The nodes that this instance holds and that were not heard of since. */
+  unheard(instance: string, since: Date): Promise<string[]>;
   /** Begins or changes a drain (`null` ends it). When it returns, no start that did not see it is still on its way in. */
   setDrain(
     id: string,

@@ -39,7 +39,7 @@ export function startOfUtf8(bytes: Uint8Array): number {
 
 /** Bytes as text that any JSON or database takes: what is no UTF-8, and NUL, become U+FFFD. A leading byte order mark is kept. */
 export const decodeText = (bytes: Uint8Array): string =>
-  new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes).replaceAll("\0", "\uFFFD");
+  new TextDecoder("utf-8", { fatal: false, ignoreBOM: true }).decode(bytes).replaceAll("\0", "\uFFFD");
 
 /** Whether bytes are valid UTF-8 without NUL, so that decodeText shows them exactly. */
 export function isCleanText(bytes: Uint8Array): boolean {

@@ -35,9 +35,9 @@ afterEach(async ({ task }) => {
   for (const agent of product.agents.values()) await agent.restart();
 });
 
-service(product);
+service(product, runtime);
 enrolment(product);
-link(product);
+link(product, runtime);
 processes(product);
 repeats(product);
 output(product);

@@ -55,6 +55,30 @@ export function instancesContract(store: OpenStore, url: () => string): void {
     });
   });
 
+  describe("an instance that lives for ever", () => {
+    const silence = new Date(Date.now() + 60_000);
+
+    it("is never buried, however often it is registered and others are", async () => {
+      const id = newId("inst");
+      for (let times = 0; times < 2; times++)
+        await instances().register({ id, place: "test", version: "1", forever: true });
+      const node = await enrolledNode(store());
+      await store().nodes.connected(node.id, { ...newSession, instance: id });
+      expect((await instances().bury()).instances).not.toContain(id);
+      expect(await instances().beat(await registered())).toContain(id);
+      expect(await store().nodes.find(node.id)).toMatchObject({ heldBy: id });
+    });
+
+    it("asks for those of its nodes that were not heard of for a while", async () => {
+      const [id, other] = [await registered(), await registered()];
+      const [own, another] = [await enrolledNode(store()), await enrolledNode(store())];
+      await store().nodes.connected(own.id, { ...newSession, instance: id });
+      await store().nodes.connected(another.id, { ...newSession, instance: other });
+      expect(await store().nodes.unheard(id, silence)).toEqual([own.id]);
+      expect(await store().nodes.unheard(id, new Date(0))).toEqual([]);
+    });
+  });
+
   describe("letters", () => {
     it("are taken once, in the order in which they were sent", async () => {
       const [sender, recipient] = [await registered(), await registered()];

@@ -13,10 +13,12 @@ export const isAlive = (sql: Sql, id: ReturnType<Sql>) => sql`exists (
   where living.id = ${id} and living.seen_at >= now() - ${deadAfterMs} * interval '1 millisecond')`;
 
 export const instanceStore = (sql: Pool): Instances => ({
-  async register({ id, place, version }) {
+  async register({ id, place, version, forever = false }) {
+    const seenAt = forever ? sql`'infinity'::timestamptz` : sql`now()`;
     await sql`
-      insert into instances (id, place, version, started_at, seen_at) values (${id}, ${place}, ${version}, now(), now())
-      on conflict (id) do update set seen_at = now()`;
+      insert into instances (id, place, version, started_at, seen_at)
+      values (${id}, ${place}, ${version}, now(), ${seenAt})
+      on conflict (id) do update set seen_at = ${seenAt}, version = ${version}`;
   },
 
   async beat(id) {

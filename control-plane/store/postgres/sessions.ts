@@ -9,7 +9,7 @@ import { oneOfMany } from "./one-of-many.ts";
 import { unfinished } from "./process-rows.ts";
 import { storable } from "./text.ts";
 
-type Sessions = Pick<Nodes, "connected" | "disconnected" | "heldElsewhere" | "state">;
+type Sessions = Pick<Nodes, "connected" | "disconnected" | "heldElsewhere" | "state" | "unheard">;
 type Held = { epoch: number; heldBy: string | null };
 
 export const sessionStore = (sql: Sql): Sessions => ({
@@ -48,6 +48,12 @@ export const sessionStore = (sql: Sql): Sessions => ({
     const held = await sql<{ id: string }[]>`
       select id from nodes where id = any(${ids}) and held_by <> ${instance} and ${isAlive(sql, sql`held_by`)}`;
     return held.map((row) => row.id);
+  },
+
+  async unheard(instance, since) {
+    const silent = await sql<{ id: string }[]>`
+      select id from nodes where held_by = ${instance} and (last_seen_at is null or last_seen_at < ${since})`;
+    return silent.map((row) => row.id);
   },
 });
 

@@ -2,10 +2,11 @@ import { describe, expect, it } from "vitest";
 import { closeCodes, maxFrameBytes } from "#shared/link/limits.ts";
 import { FarEnd } from "../../control-plane/link/far-end.ts";
 import type { Product } from "../../support/product.ts";
+import type { Runtime } from "../runtimes/runtime.ts";
 import { enrolled, farEnd, playedNode, upgrade } from "../wire.ts";
 
 /** The socket of an agent, from its own end. */
-export const link = (product: Product): void => {
+export const link = (product: Product, runtime: Runtime): void => {
   /** What the code is with which the control plane ends a socket that says this. */
   const endOf = async (name: string, say: (agent: FarEnd) => void) => {
     const { agent } = await farEnd(product, name);
@@ -34,7 +35,7 @@ export const link = (product: Product): void => {
     });
 
     it("is nowhere else", async () => {
-      for (const path of ["/v1/agents", "/v1/processes", "/healthz", "/"])
+      for (const path of ["/v1/agents", "/v1/processes", "/healthz", ...(runtime.showsPage ? [] : ["/"])])
         expect({ path, status: await upgrade(product, path, `Bearer ${product.token}`) }).toEqual({
           path,
           status: 404,

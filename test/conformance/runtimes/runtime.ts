@@ -42,6 +42,8 @@ export type Runtime = {
   name: RuntimeName;
   /** What a control plane of this runtime can do beyond living and dying. */
   powers: readonly Power[];
+  /** Something before the control plane answers paths that are no part of the API, with a page. */
+  showsPage?: true;
   /** Starts a control plane; resolves when it answers, and fails with what it said if it does not. */
   start(options: StartOptions): Promise<Running>;
 };

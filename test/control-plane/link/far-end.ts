@@ -3,7 +3,7 @@ import { downFrame, type DownFrame, type Hello, type UpFrame } from "#shared/lin
 import { protocolVersion } from "#shared/link/limits.ts";
 import type { Report } from "#shared/link/report.ts";
 import type { Link } from "../../../control-plane/link/link.ts";
-import type { AgentSocket, SocketEvents } from "../../../control-plane/link/socket.ts";
+import type { AgentSocket, KeptSession, SocketEvents } from "../../../control-plane/link/socket.ts";
 
 type Closed = { code: number; reason: string } | "terminated";
 type FrameOf<T extends DownFrame["type"]> = Extract<DownFrame, { type: T }>;
@@ -16,7 +16,10 @@ export class FarEnd {
   bufferedAmount = 0;
   /** Ended processes whose records it still has. */
   readonly remembers = new Set<string>();
-  readonly #events: SocketEvents;
+  /** What the session had kept, for another memory to go on from. */
+  kept: KeptSession | undefined;
+  readonly #nodeId: string;
+  #events: SocketEvents;
   readonly #close: (closed: Closed) => void;
   #read = 0;
   #wake = (): void => {};
@@ -25,7 +28,16 @@ export class FarEnd {
     const closed = Promise.withResolvers<Closed>();
     this.closed = closed.promise;
     this.#close = closed.resolve;
+    this.#nodeId = nodeId;
     this.#events = link.accept(nodeId, this.#socket());
+  }
+
+  /** Its session loses its memory while the socket stays; another link goes on with it. Whether it does. */
+  async wake(link: Link): Promise<boolean> {
+    if (this.kept === undefined) throw new Error("the session kept nothing");
+    const events = await link.resume(this.#nodeId, this.#socket(), this.kept);
+    this.#events = events ?? this.#events;
+    return events !== undefined;
   }
 
   say(frame: UpFrame): void {
@@ -90,6 +102,7 @@ export class FarEnd {
       },
       close: (code, reason) => over({ code, reason }),
       terminate: () => over("terminated"),
+      keep: (kept) => void (this.kept = kept),
       get bufferedAmount() {
         return buffered();
       },

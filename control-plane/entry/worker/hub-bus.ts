@@ -1,0 +1,84 @@
+import type { Bus, LocalBus, Topic } from "../../bus/bus.ts";
+import type { Log } from "../../needs.ts";
+import { HubLine as Line } from "./hub-line.ts";
+import type { HubPort } from "./hub-port.ts";
+
+/**
+ * The bus of one request or object: subscribers here look at once, all others by way of the hub. Topics that are published while a
+ * sending is on its way go out together, so a burst costs few calls; one that cannot be sent is dropped.
+ *
+ * A line to the hub is open while anybody listens.
+ */
+export type HubBusNeeds = {
+  local: LocalBus;
+  hub: HubPort;
+  log: Log;
+  /** The node whose object publishes. */
+  sender?: () => string | undefined;
+  keep(work: Promise<unknown>): void;
+};
+
+export class HubBus implements Bus {
+  readonly #needs: HubBusNeeds;
+  readonly #due = new Set<Topic>();
+  readonly #counts = new Map<Topic, number>();
+  #sending: Promise<void> | undefined;
+  #line: Line | undefined;
+
+  constructor(needs: HubBusNeeds) {
+    this.#needs = needs;
+  }
+
+  publish(topic: Topic): void {
+    this.#needs.local.publish(topic);
+    this.#due.add(topic);
+    if (this.#sending !== undefined) return;
+    // What is published in this turn of the event loop goes out together.
+    this.#sending = Promise.resolve().then(() => this.#sendAll());
+    this.#needs.keep(this.#sending);
+  }
+
+  subscribe(topic: Topic, look: () => void): () => void {
+    const end = this.#needs.local.subscribe(topic, look);
+    const count = this.#counts.get(topic) ?? 0;
+    this.#counts.set(topic, count + 1);
+    if (count === 0) this.#join(topic);
+    let isOver = false;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      end();
+      this.#leave(topic);
+    };
+  }
+
+  /** Ends the line, whoever still listens. All of it is begun before this returns. */
+  close(): void {
+    this.#line?.close();
+    this.#line = undefined;
+  }
+
+  async #sendAll(): Promise<void> {
+    while (this.#due.size > 0) {
+      const topics = [...this.#due];
+      this.#due.clear();
+      const { hub, sender, log } = this.#needs;
+      // A hint: whoever waits looks again after the next one.
+      await hub.publish(topics, sender?.()).catch((error: unknown) => log.warn("bus.not_sent", { error }));
+    }
+    this.#sending = undefined;
+  }
+
+  #join(topic: Topic): void {
+    if (this.#line === undefined) this.#line = new Line(this.#needs, () => [...this.#counts.keys()]);
+    else this.#line.watch([topic]);
+  }
+
+  #leave(topic: Topic): void {
+    const count = (this.#counts.get(topic) ?? 1) - 1;
+    if (count > 0) return void this.#counts.set(topic, count);
+    this.#counts.delete(topic);
+    if (this.#counts.size === 0) this.close();
+    else this.#line?.unwatch([topic]);
+  }
+}

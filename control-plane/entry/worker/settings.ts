@@ -1,0 +1,53 @@
+import { sha256Hex } from "#shared/secret-text.ts";
+import type { Config, Seal } from "../../needs.ts";
+import { sealWith } from "../../seal.ts";
+import { createLog, type MaskingLog } from "../log.ts";
+import { SettingError, settingsFromEnv } from "../settings.ts";
+import { version } from "./version.ts";
+import type { Env } from "./env.ts";
+
+/** What the bindings say, worked out once for each isolate: keys and digests, nothing that belongs to one request. */
+export type Known = { config: Config; seal: Seal; log: MaskingLog; maxQueued: number };
+
+const retentionMs = 30 * 24 * 3600 * 1000;
+
+let known: { env: Env; made: Known } | undefined;
+
+/** Throws a SettingError that says which binding is missing or wrong, and how it is set. */
+export const knownOf = async (env: Env): Promise<Known> => {
+  if (known?.env === env) return known.made;
+  const { adminToken, secretKey, publicUrl, nodeGoneMs, maxQueued } = settingsFromEnv({
+    ...texts(env),
+    DROVER_LOG: "json",
+  });
+  if (adminToken === undefined) throw missing("DROVER_ADMIN_TOKEN", "the token of whoever uses the API");
+  if (secretKey === undefined)
+    throw missing("DROVER_SECRET_KEY", "32 bytes in base64: openssl rand -base64 32");
+  const log = createLog("json", (line) => console.log(line.trimEnd()));
+  log.hide(adminToken);
+  const made: Known = {
+    config: {
+      adminTokenHash: await sha256Hex(adminToken),
+      publicUrl: publicUrl ?? "",
+      version,
+      retentionMs,
+      nodeGoneMs,
+    },
+    seal: await sealWith(secretKey),
+    log,
+    maxQueued,
+  };
+  known = { env, made };
+  return made;
+};
+
+const texts = ({ DROVER_ADMIN_TOKEN, DROVER_SECRET_KEY, DROVER_PUBLIC_URL, ...rest }: Env) => ({
+  DROVER_ADMIN_TOKEN,
+  DROVER_SECRET_KEY,
+  DROVER_PUBLIC_URL,
+  DROVER_NODE_GONE_AFTER: rest.DROVER_NODE_GONE_AFTER,
+  DROVER_MAX_QUEUED: rest.DROVER_MAX_QUEUED,
+});
+
+const missing = (name: string, what: string): SettingError =>
+  new SettingError(`${name} is not set (${what}): wrangler secret put ${name}`);
