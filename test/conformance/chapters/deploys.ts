@@ -14,44 +14,33 @@ export const deploys = (product: Product): void => {
   const start = (command: string, more: Record<string, unknown> = {}) =>
     product.api.start({ node: "n1", cwd: product.folder, command, ...more });
   const numbers = (to: number) => Array.from({ length: to }, (_, n) => `${n + 1}\n`).join("");
-  const restart = async () => {
-    await product.killControlPlane();
-    await product.startControlPlane();
-  };
-
   describe("a control plane that is killed", () => {
-    it("loses no ending and no byte of what ends while it is away", async () => {
-      const { id } = await start(`${untilGiven("end")}; seq 1 20000; echo >ended; exit 5`);
+    it("loses no ending, no byte, and no place of who follows", async () => {
+      const ending = await start(`${untilGiven("end")}; seq 1 20000; echo >ended; exit 5`);
+      const going = await start(
+        `seq 1 500; ${untilGiven("end")}; seq 501 1000; ${untilGiven("more")}; seq 1001 1500`,
+      );
+      const reader = follow(product, going.id);
+      await reader.hears("\n500\n");
+      const fleet = new Reader(await product.api.fetch("GET /v1/events"));
+      const begin = await fleet.until("begin");
       await product.killControlPlane();
       give("end");
       await eventually(() => existsSync(path("ended")));
       await product.startControlPlane();
-      expect(await product.api.final(id)).toMatchObject({ status: "exited", exitCode: 5 });
-      expect((await product.api.raw(id)).toString()).toBe(numbers(20_000));
-    });
-
-    it("is an interruption for who follows: each goes on where it was", async () => {
-      const { id } = await start(
-        `seq 1 500; ${untilGiven("more")}; seq 501 1000; ${untilGiven("most")}; seq 1001 1500; exit 3`,
-      );
-      const reader = follow(product, id);
-      await reader.hears("\n500\n");
-      const fleet = new Reader(await product.api.fetch("GET /v1/events"));
-      const begin = await fleet.until("begin");
-      await restart();
-      give("more");
+      expect(await product.api.final(ending.id)).toMatchObject({ status: "exited", exitCode: 5 });
+      expect((await product.api.raw(ending.id)).toString()).toBe(numbers(20_000));
       await reader.hears("\n1000\n");
-      await product.killControlPlane();
-      give("most");
-      await product.startControlPlane();
+      give("more");
       await reader.ended;
       expect(reader.text()).toBe(numbers(1500));
       expect(reader.heard.filter(({ event }) => event === "exit")).toHaveLength(1);
-      const behind = await product.api.fetch("GET /v1/events", { query: { from: begin.id ?? "" } });
-      const resumed = new Reader(behind);
+      const behind = new Reader(
+        await product.api.fetch("GET /v1/events", { query: { from: begin.id ?? "" } }),
+      );
       await product.api.get("PATCH /v1/nodes/n1", { body: { labels: { after: "deploy" } } });
-      expect((await resumed.until("node.changed")).data["data"]).toMatchObject({ name: "n1" });
-      await resumed.leave();
+      expect((await behind.until("node.changed")).data["data"]).toMatchObject({ name: "n1" });
+      await behind.leave();
     });
 
     it("has not forgotten what was asked before: a start with its key, a stop, a fan-out", async () => {
@@ -66,7 +55,8 @@ export const deploys = (product: Product): void => {
       const body = { graceMs: 0 };
       const asked = product.api.api(`POST /v1/processes/${id}/stop`, { body }).catch(() => undefined);
       await eventually(async () => (await product.api.process(id)).status !== "running");
-      await restart();
+      await product.killControlPlane();
+      await product.startControlPlane();
       await asked;
       give("fan");
       expect(await product.api.final(id)).toMatchObject({ status: "killed", reason: "stopped" });

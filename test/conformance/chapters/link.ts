@@ -64,7 +64,7 @@ export const link = (product: Product, runtime: Runtime): void => {
         played.exit(id, { exitCode: 5 });
       };
       const ids = [];
-      for (let n = 0; n < 20; n++)
+      for (let n = 0; n < 10; n++)
         ids.push((await product.api.start({ node: "ordered", command: `played ${n}` })).id);
       const done = await Promise.all(ids.map((id) => product.api.final(id)));
       expect(played.launches.map(({ id }) => id)).toEqual(ids);
