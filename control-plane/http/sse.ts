@@ -5,7 +5,7 @@ import type { AppEnv } from "./route.ts";
  * Server-sent events, in one file for all routes. Events are pulled: the next one is made only when the last one went to
  * the network, so a slow reader slows its source and buffers nothing. A ping goes out when nothing else did for a while;
  * it carries no id, so the client's resume point stays. A reader that takes nothing at all for too long is cut and can
- * resume. However the stream ends, `abort` ends its source.
+ * resume. However the stream ends, `abort` and `return` end its source.
  */
 export type SseEvent = { id: string; event: string; data: unknown };
 
@@ -52,6 +52,9 @@ export const eventStream = (
   const close = (): void => {
     clearTimeout(stuck);
     source.abort();
+    // A source that waits ends by its signal. One that has just given an event stands still behind it, with all it holds (the
+    // follow on a node): nobody asks for the next one any more, so it is told.
+    source.events.return?.().catch(() => {});
   };
   return new ReadableStream<Uint8Array>(
     {

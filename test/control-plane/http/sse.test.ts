@@ -54,6 +54,21 @@ describe("a stream of events", () => {
     expect(source.aborted.aborted).toBe(true);
   });
 
+  it("lets its source clean up when the reader leaves behind an event and nobody asks for the next", async () => {
+    let isClean = false;
+    const cleaning = async function* (): AsyncGenerator<SseEvent, void> {
+      try {
+        yield* counting();
+      } finally {
+        isClean = true;
+      }
+    };
+    const reader = eventStream(sourceOf(cleaning()), times).getReader();
+    await reader.read();
+    await reader.cancel();
+    await vi.waitFor(() => expect(isClean).toBe(true));
+  });
+
   it("cuts a reader that takes nothing any more", async () => {
     const source = sourceOf(counting());
     const reader = eventStream(source, times).getReader();
