@@ -1,31 +1,40 @@
+import { join } from "node:path";
 import { denoControlPlane, denoEnv } from "../../test/support/deno.ts";
-import type { Figure } from "../figure.ts";
+import type { Bench, Figure, Result } from "../figure.ts";
 import { interleave, timed } from "../interleave.ts";
-import type { Product } from "../product.ts";
+import type { ControlPlane, Product } from "../product.ts";
 import { median, quantile } from "../statistics.ts";
 
 const pairs = 500;
 const warmUps = 50;
 
-/** How long a request takes that its node answers without starting anything: the control plane on Deno beside the one on Node. */
+const deno = { name: "Deno", program: denoControlPlane(["--allow-all"]), env: denoEnv, atMost: 1.2 };
+const workerMain = join(import.meta.dirname, "../worker-main.ts");
+const workerd = { name: "workerd", program: [process.execPath, workerMain], env: {}, atMost: 4 };
+
+/** How long a request takes that its node answers without starting anything: other runtimes beside Node, one after the other. */
 export const hop: Figure = {
   name: "hop",
-  async take(bench) {
-    const onDeno = await bench.fresh({ program: denoControlPlane(["--allow-all"]), env: denoEnv });
-    const deno = await asking(onDeno);
-    const node = await asking(await bench.shared());
-    await interleave(bench.times(warmUps), deno, node);
-    const { ours, theirs } = await interleave(bench.times(pairs, 5), deno, node);
-    await onDeno.close();
-    return [
-      { name: "output of a running process on Node, p50", value: median(theirs), unit: "ms" },
-      { name: "output of a running process on Node, p99", value: quantile(theirs, 0.99), unit: "ms" },
-      { name: "the same on Deno, p50", value: median(ours), unit: "ms" },
-      { name: "the same on Deno, p99", value: quantile(ours, 0.99), unit: "ms" },
-      { name: "Deno p50 / Node p50", value: median(ours) / median(theirs), unit: "x", goal: { atMost: 1.2 } },
-    ];
-  },
+  take: async (bench) => [...(await beside(bench, deno)), ...(await beside(bench, workerd))],
 };
+
+type Other = ControlPlane & { name: string; atMost: number };
+
+async function beside(bench: Bench, { name, atMost, ...controlPlane }: Other): Promise<Result[]> {
+  const there = await bench.fresh(controlPlane);
+  const other = await asking(there);
+  const node = await asking(await bench.shared());
+  await interleave(bench.times(warmUps), other, node);
+  const { ours, theirs } = await interleave(bench.times(pairs, 5), other, node);
+  await there.close();
+  return [
+    { name: `output of a running process on Node, p50`, value: median(theirs), unit: "ms" },
+    { name: `output of a running process on Node, p99`, value: quantile(theirs, 0.99), unit: "ms" },
+    { name: `the same on ${name}, p50`, value: median(ours), unit: "ms" },
+    { name: `the same on ${name}, p99`, value: quantile(ours, 0.99), unit: "ms" },
+    { name: `${name} p50 / Node p50`, value: median(ours) / median(theirs), unit: "x", goal: { atMost } },
+  ];
+}
 
 /** Asks for the output of a process that runs, which nobody but its node has. */
 async function asking({ client, start }: Product): Promise<() => Promise<number>> {

@@ -33,7 +33,7 @@ export class Worker {
   }
 
   static async start(options: WorkerOptions): Promise<Worker> {
-    const harness = createTestHarness({ root, workers: [{ config: configOf(options) }] });
+    const harness = harnessOf(options);
     const { url } = await harness.listen();
     return new Worker(harness, await Door.open(Number(url.port), options.port), options.adminToken);
   }
@@ -99,7 +99,11 @@ export class Worker {
   }
 }
 
-const configOf = ({ databaseUrl, adminToken, secretKey }: WorkerOptions) => {
+/** What runs the Worker; without a door before it. */
+export const harnessOf = (options: Omit<WorkerOptions, "port">): Harness =>
+  createTestHarness({ root, workers: [{ config: configOf(options) }] });
+
+const configOf = ({ databaseUrl, adminToken, secretKey }: Omit<WorkerOptions, "port">) => {
   process.env["WRANGLER_SEND_METRICS"] = "false";
   const { hyperdrive, vars, ...rest } = unstable_readConfig({ config: join(root, "wrangler.toml") });
   return {
