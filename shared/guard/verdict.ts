@@ -16,11 +16,17 @@ export const advice =
   "Do not rephrase the command and do not try another way to the same end: ask a person to decide, or to run it themselves.";
 
 /** The refusal by a rule: one sentence that names what was found. */
-export const refused = (rule: string, found: string): Refusal => ({
+export const refused = (rule: string, found: string): Refusal =>
+  refusedBecause(rule, `The command would ${found}.`);
+
+/** The refusal for a reason in whole sentences; a long one is cut. */
+export const refusedBecause = (rule: string, reason: string): Refusal => ({
   rule,
-  reason: `The command would ${found}.`,
+  reason: reason.length <= maxReasonChars ? reason : `${reason.slice(0, maxReasonChars).toWellFormed()}…`,
   advice,
 });
+
+const maxReasonChars = 1000;
 
 /** A refusal as one text, for whoever sees only one. */
 export const refusalText = ({ rule, reason, advice: then }: Refusal): string =>
