@@ -10,7 +10,7 @@ export type NestedText = {
 };
 
 const shells = /^(?:(?:ba|da|a|z|k|mk|ya|fi)?sh|rbash)$/;
-const runsByC = /^(?:su|runuser|script|flock)$/;
+const runsByC = /^(?:su|sg|runuser|script|flock)$/;
 const sourced = /^(?:source|\.)$/;
 const shellValued = new Set(["-o", "+o", "-O", "+O", "--rcfile", "--init-file"]);
 const sshValued = /^-[a-zA-Z0-9]*[BbcDEeFIiJLlmOoPpQRSWw]$/;

@@ -156,6 +156,7 @@ function topLevelItems(text: string): string[] {
 
 // `$(echo /)`: a substitution of one command that writes its words.
 function printedInside(script: Script, shell: Shell, depth: number): string | undefined {
+  if (script.commands.length === 0) return "";
   const only = script.commands.length === 1 ? script.commands[0]?.command : undefined;
   if (only?.type !== "Command" || !only.name || only.prefix.length > 0) return undefined;
   const words = [only.name, ...only.args].flatMap((word) =>

@@ -24,7 +24,9 @@ const foldersOf = (argv: readonly string[]): string[] => {
 /** Whether a `find` finds all that is there. */
 export const isUnpickedSearch = (argv: readonly string[]): boolean => {
   const tests = argv.slice(expressionAt(argv));
-  return !tests.some((word, index) => picks.test(word) && tests[index + 1] !== "*");
+  // All but some is nearly all.
+  const isNegated = (index: number): boolean => /^(?:!|-not)$/.test(tests[index - 1] ?? "");
+  return !tests.some((word, index) => picks.test(word) && tests[index + 1] !== "*" && !isNegated(index));
 };
 
 /** What `find` runs on what it finds: the words after each -exec, up to `;` or `+`, with the folder itself as what is found. */

@@ -1,4 +1,4 @@
-import { hasFlag, splitOptions } from "../options.ts";
+import { commandName, hasFlag, splitOptions } from "../options.ts";
 import { isHomeFolder, isSystemFolder } from "../paths.ts";
 import type { CommandRule } from "../verdict.ts";
 import { shown } from "../marks.ts";
@@ -6,10 +6,11 @@ import { located } from "../shell.ts";
 
 export const removeTree: CommandRule = {
   rule: "remove_system",
-  names: /^rm$/,
+  names: /^(?:s?rm|rimraf)$/,
   found(argv, cwd) {
     const { flags, operands } = splitOptions(argv);
-    if (!hasFlag(flags, "rR", "recursive")) return undefined;
+    const isRecursive = commandName(argv) === "rimraf" || hasFlag(flags, "rR", "recursive");
+    if (!isRecursive) return undefined;
     const target = operands.find((word) => {
       const path = located(word, cwd);
       return isSystemFolder(path) || isHomeFolder(path);
