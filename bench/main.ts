@@ -9,6 +9,7 @@ import { cli } from "./figures/cli.ts";
 import { exec } from "./figures/exec.ts";
 import { fleet } from "./figures/fleet.ts";
 import { follow } from "./figures/follow.ts";
+import { guard } from "./figures/guard.ts";
 import { hop } from "./figures/hop.ts";
 import { producer } from "./figures/producer.ts";
 import { rate } from "./figures/rate.ts";
@@ -20,7 +21,7 @@ import { startProduct, type Product } from "./product.ts";
 import { layShipped } from "./shipped.ts";
 import { heading, machine, table, writeJson } from "./report.ts";
 
-const figures: Figure[] = [exec, rate, producer, follow, start, ready, hop, cli, soak, fleet];
+const figures: Figure[] = [exec, rate, producer, follow, start, ready, hop, cli, guard, soak, fleet];
 const wholeRunMs = 30 * 60_000;
 
 async function main(options: Options): Promise<number> {

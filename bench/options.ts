@@ -9,6 +9,7 @@ export const figureNames = [
   "ready",
   "hop",
   "cli",
+  "guard",
   "soak",
   "fleet",
 ] as const;

@@ -10,6 +10,7 @@ import { fanoutRoutes } from "./http/fanouts.ts";
 import { healthRoutes } from "./http/health.ts";
 import { nodeRoutes } from "./http/nodes.ts";
 import { onError } from "./http/problem.ts";
+import { policyRoutes } from "./http/policy.ts";
 import { processControlRoutes } from "./http/process-control.ts";
 import { processEvents } from "./http/process-events.ts";
 import { processOutput } from "./http/process-output.ts";
@@ -64,6 +65,7 @@ const allRoutes = (): Route[] => {
     eventsRoute,
     ...fanoutRoutes,
     fanoutEvents,
+    ...policyRoutes,
     ...healthRoutes,
   ];
   return [...api, ...documentRoutes(api)];

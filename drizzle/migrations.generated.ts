@@ -223,4 +223,14 @@ CREATE INDEX "events_position" ON "events" USING btree ("transaction","id");`,
     hash: "c006acbec2fa016f14734aa1bfb1b7d17e88f66065f119ae9f9c87d5ef685425",
     sql: `ALTER TABLE "processes" ADD COLUMN "hand_out" integer DEFAULT 0 NOT NULL;`,
   },
+  {
+    tag: "0007_policies",
+    hash: "1feda3c29e00029e7dafdc0fc9bfeb0ff6ea07ddd3107e20b377d462f9b39b97",
+    sql: `CREATE TABLE "policies" (
+	"name" text PRIMARY KEY NOT NULL,
+	"policy" jsonb NOT NULL,
+	"updated_at" timestamp (3) with time zone NOT NULL
+);
+`,
+  },
 ];

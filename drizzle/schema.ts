@@ -288,3 +288,11 @@ export const events = pgTable(
   },
   (table) => [index("events_position").on(table.transaction, table.id)],
 );
+
+/** What may be started; one row, `fleet`. */
+export const policies = pgTable("policies", {
+  name: text("name").primaryKey(),
+  /** As it was given; whoever reads it checks its shape. */
+  policy: jsonb("policy").$type<Record<string, unknown>>().notNull(),
+  updatedAt: instant("updated_at").notNull(),
+});

@@ -13,6 +13,7 @@ import type { AgentLog } from "./log.ts";
 import { agentVersion, machineFacts } from "./machine/facts.ts";
 import { bootId } from "./machine/identity.ts";
 import { loadMeter } from "./machine/load.ts";
+import { nodePolicy } from "./policy-file.ts";
 import { disown } from "./process/disown.ts";
 import { accountOf, captureBase } from "./process/environment.ts";
 import { Supervisor } from "./process/supervisor.ts";
@@ -91,6 +92,7 @@ function begin({ config, log }: StartNeeds, { folder, greeting, self }: Settled)
     // Begun now, so that the first command finds it: a profile may take seconds.
     environment: captureBase(process.env, accountOf(process.env), { log, signal: life.signal }),
     cwd: homeFolder(),
+    policy: nodePolicy(folder.policy, log),
     cgroup: config.cgroup,
   });
   const link = new Link({ self, engine, greeting, load: loadMeter(folder.path), log });

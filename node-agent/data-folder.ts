@@ -19,11 +19,13 @@ import { takeLock } from "./machine/lock.ts";
  *   identity.json  the node's key and name (see identity.ts)
  *   generation     how often an agent started here; it makes revisions grow over restarts
  *   agent.lock     which agent is at work (see machine/lock.ts)
+ *   policy.json    what may be started here, written by whoever owns the machine (see policy-file.ts)
  *   procs/         a folder a process, the engine's
  */
 export type DataFolder = {
   path: string;
   procs: string;
+  policy: string;
   generation: number;
   /** Tells this folder from a copy of it, here or on another machine. */
   machineId: string;
@@ -54,6 +56,7 @@ function openChecked(path: string): DataFolder {
     return {
       path,
       procs,
+      policy: join(path, "policy.json"),
       machineId: machineId(path),
       generation: nextGeneration(join(path, "generation")),
       close: () => lock.release(),

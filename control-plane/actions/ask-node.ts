@@ -21,6 +21,7 @@ export const refusalError = (refusal: { code: string; message: string }, field: 
     case "conflict":
     case "pattern_too_slow":
     case "not_supported":
+    case "command_refused":
       return new DroverError(refusal.code, refusal.message);
     default:
       return new DroverError("unavailable", refusal.message);

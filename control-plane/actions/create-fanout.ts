@@ -10,14 +10,16 @@ import { selectorOf } from "./list-nodes.ts";
 import { allNodes } from "./all-nodes.ts";
 import { namesAsLabels } from "./names-as-labels.ts";
 import { sealSecrets } from "./sealed-secrets.ts";
-import { requireAllowed } from "./start-process.ts";
+import { requireSupported } from "./not-supported.ts";
+import { requireAllowed } from "./require-allowed.ts";
 
 /** A fan-out that waits for nodes, and says not how long, gives up after a day. */
 const queueMs = 86_400_000;
 
 /** Stores a fan-out with a row for every node that its selector matches now; the starts come after it. */
 export const createFanout = async (needs: Needs, body: FanoutBody, id: string): Promise<FanoutRow> => {
-  requireAllowed(startOn("", body.process));
+  requireSupported(startOn("", body.process));
+  await requireAllowed(needs, body.process);
   const nodes = await targets(needs, body.selector);
   const { process, ...plain } = body;
   const plan = planOf(plain);

@@ -1,6 +1,5 @@
 import type { StartProcessBody } from "#shared/api/process.ts";
 import { DroverError } from "#shared/errors.ts";
-import { refusal, refusalOfArgv } from "#shared/guard/refusal.ts";
 import { newId } from "#shared/ids.ts";
 import { dispatchQueued, dispatchStart } from "../link/dispatch.ts";
 import type { Launch } from "#shared/link/launch.ts";
@@ -13,6 +12,7 @@ import { nodeStatus } from "./node-presence.ts";
 import { nodeOffline } from "./ask-node.ts";
 import { launchOf, withoutSecrets } from "./launch.ts";
 import { requireSupported } from "./not-supported.ts";
+import { requireAllowed } from "./require-allowed.ts";
 import { inputDigest } from "./input-digest.ts";
 import { sealSecrets } from "./sealed-secrets.ts";
 
@@ -21,24 +21,14 @@ const retryAfterS = 5;
 
 export type Started = { process: ProcessRow; attached: boolean };
 
-/** Refuses fields that nothing honours yet, then what the guard refuses. */
-export const requireAllowed = (body: StartProcessBody): void => {
-  requireSupported(body);
-  const refused = body.command === undefined ? refusalOfArgv(body.argv ?? []) : refusal(body.command);
-  if (refused !== undefined)
-    throw new DroverError("command_refused", refused.reason, { rule: refused.rule, reason: refused.reason });
-};
-
 /** The node of a start; `handOut`: its holder takes it now, unless it turns out to be full. */
 type Place = { nodeId: string; handOut: boolean };
 
-// Before anything is stored: what is asked for, then the node's state.
 const admitStart = async (
   needs: Needs,
   body: StartProcessBody,
   leaseId: string | undefined,
 ): Promise<Place> => {
-  requireAllowed(body);
   const named = body.node ?? "";
   // Who holds a live socket under this id or name is a node: no need to ask the database.
   const here = needs.hub.here(named);
@@ -69,8 +59,11 @@ export const startProcess = async (
   id = newId("proc"),
   { leaseId, fanoutId }: OnBehalf = {},
 ): Promise<Started> => {
+  // Before anything is stored: what is asked for, then the policy, then the node's state.
+  requireSupported(body);
+  const allowed = await requireAllowed(needs, body);
   const { nodeId, handOut } = await admitStart(needs, body, leaseId);
-  const launch = launchOf(id, body);
+  const launch = launchOf(id, allowed);
   // Whether another holder has a place is not known: what it cannot place will wait.
   const mayWait = !handOut || needs.hub.here(nodeId) === undefined;
   const stored = await needs.store.processes.insert({

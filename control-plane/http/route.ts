@@ -24,8 +24,8 @@ export type Call<Query, Body> = {
   signal: AbortSignal;
 };
 
-type Method = "get" | "post" | "patch" | "delete";
-export type Tag = "processes" | "fanouts" | "nodes" | "access" | "service";
+type Method = "get" | "post" | "put" | "patch" | "delete";
+export type Tag = "processes" | "fanouts" | "nodes" | "policy" | "access" | "service";
 
 /** The contract of a route; the schemas that validate are the ones the API description shows. */
 export type Contract<Q extends z.ZodType, B extends z.ZodType> = {

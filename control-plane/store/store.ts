@@ -2,11 +2,13 @@ import type { Instances, Leases, Letters, Notices } from "./cluster.ts";
 import type { Events } from "./events.ts";
 import type { Fanouts } from "./fanouts.ts";
 import type { JoinTokens, Nodes } from "./nodes.ts";
+import type { Policies } from "./policies.ts";
 import type { Processes } from "./processes.ts";
 
 export type { EventPosition, EventRow, NewEvent } from "./events.ts";
 export type * from "./fanouts.ts";
 export type * from "./nodes.ts";
+export type { StoredPolicy } from "./policies.ts";
 export type { NodeSign } from "./presence.ts";
 export type * from "./processes.ts";
 
@@ -26,6 +28,7 @@ export interface Store {
   letters: Letters;
   notices: Notices;
   fanouts: Fanouts;
+  policies: Policies;
   /** Resolves when the database answers and its schema is current; else says what to do. */
   ready(): Promise<{ ready: true } | { ready: false; reason: string }>;
   close(): Promise<void>;

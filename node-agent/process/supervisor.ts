@@ -3,11 +3,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Launch } from "#shared/link/launch.ts";
 import type { Report } from "#shared/link/report.ts";
 import type { EndReason } from "#shared/process-state.ts";
+import type { NodePolicy } from "../policy-file.ts";
 import type { Engine, EngineAnswer, InventoryItem } from "../engine.ts";
 import { newCgroup, removeCgroup } from "./cgroup.ts";
 import { Child, type ChildNeeds } from "./child.ts";
 import { canceled } from "./ending.ts";
 import { commandEnvironment, type Variables } from "./environment.ts";
+import { admit, refusedAnswer } from "./admit.ts";
 import { isProcessId, type ProcessFolder, processFolder } from "./folder.ts";
 import { noteIntent, takeBackStop } from "./intents.ts";
 import { launchWrapper } from "./launch.ts";
@@ -23,7 +25,7 @@ import { turns } from "#shared/turns.ts";
  * All processes of this node. In memory are those that live and those whose ending is not stored yet; everything else is
  * read from its folder when it is asked for.
  *
- * Order of a start: the folder is made (the claim), the start is confirmed, then it waits its turn to be spawned. A stop
+ * Order of a start: the folder is made (the claim), the node's policy is asked, the start is confirmed, then it waits its turn to be spawned. A stop
  * that comes in between ends it as canceled; a stop for an id never seen makes the folder itself, so that a start that
  * comes later finds it.
  */
@@ -38,6 +40,8 @@ export type SupervisorNeeds = {
   environment: Promise<Variables>;
   /** Where commands run when the start names no folder. */
   cwd: string;
+  /** What may be started here; undefined: everything. */
+  policy?: NodePolicy | undefined;
   /** A cgroup v2 folder that is the agent's to use. */
   cgroup?: string | undefined;
   /** The shell that runs wrappers. */
@@ -104,12 +108,13 @@ export class Supervisor implements Engine {
     const folder = processFolder(this.#needs.procs, launch.id);
     const claimed = this.#children.has(launch.id) ? "taken" : claim(folder);
     if (claimed === "taken") return this.#startAgain(launch.id);
-    const child = new Child(folder, this.#spec(launch), this.#childNeeds);
+    const admitted = admit(this.#needs.policy, launch, launch.cwd ?? this.#needs.cwd);
+    const child = new Child(folder, this.#spec(admitted.launch), this.#childNeeds);
     this.#keep(child);
     this.onAccepted(launch.id);
-    if (claimed) return child.conclude(claimed);
-    if (this.#stopsAll) return child.conclude(canceled);
-    void this.#inTurn(() => this.#launch(child, launch));
+    const refusal = claimed ?? (this.#stopsAll ? canceled : admitted.refusal);
+    if (refusal) return child.conclude(refusal);
+    void this.#inTurn(() => this.#launch(child, admitted.launch));
   }
 
   /** A start that came before: it is confirmed, and what is known of it said again. */
@@ -202,14 +207,18 @@ export class Supervisor implements Engine {
   }
 
   // What is asked of one process is answered in questions.ts.
-  signal: Engine["signal"] = (...asked) => this.#questions.signal(...asked);
-  stdin: Engine["stdin"] = (...asked) => this.#questions.stdin(...asked);
-  extend: Engine["extend"] = (...asked) => this.#questions.extend(...asked);
+  signal: Engine["signal"] = async (...asked) => this.#held() ?? this.#questions.signal(...asked);
+  stdin: Engine["stdin"] = async (...asked) => this.#held() ?? this.#questions.stdin(...asked);
+  extend: Engine["extend"] = async (...asked) =>
+    this.#held({ timeoutMs: asked[1] }) ?? this.#questions.extend(...asked);
   read: Engine["read"] = (...asked) => this.#questions.read(...asked);
   grep: Engine["grep"] = (...asked) => this.#questions.grep(...asked);
   wait: Engine["wait"] = (...asked) => this.#questions.wait(...asked);
   ports: Engine["ports"] = (...asked) => this.#questions.ports(...asked);
   follow: Engine["follow"] = (...asked) => this.#questions.follow(...asked);
+
+  #held = (asked: { timeoutMs?: number } = {}): EngineAnswer | undefined =>
+    refusedAnswer(this.#needs.policy?.steeringRefusal(asked));
 
   recall(ids: string[]): Promise<EngineAnswer> {
     const known = ids.filter((id) => isProcessId(id) && this.#known(id));

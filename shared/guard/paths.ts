@@ -1,8 +1,8 @@
 import { globMatches } from "../glob.ts";
-import { marks } from "./words.ts";
+import { marks } from "./marks.ts";
 
 const systemFolders =
-  "bin boot dev etc home lib lib32 lib64 libx32 opt proc root run sbin srv sys usr var Applications Library System Users Volumes private".split(
+  "bin boot dev etc home lib lib32 lib64 libx32 media mnt opt proc root run sbin srv sys usr var Applications Library System Users Volumes private".split(
     " ",
   );
 const homesFolders = new Set(["home", "Users"]);
@@ -26,10 +26,16 @@ export function plainPath(path: string): string | undefined {
   return root === "/" ? `/${kept.join("/")}` : [root, ...kept].join("/");
 }
 
-/** Whether the path is `/` or a system folder directly below it, or all that is in one of them. */
+// The root of a drive as other systems spell it: `C:\\`, `C:/*`, and where WSL and Cygwin mount one.
+const driveRoot = /^[A-Za-z]:[\\/]?[\uFDD2]?$/;
+const mountedDrive = /^\/(?:mnt|cygdrive)\/[a-z](?:\/[.\uFDD2\uFDD3]*[\uFDD2\uFDD3][.\uFDD2\uFDD3]*)?$/;
+
+/** Whether the path is `/`, the root of a drive or a system folder directly below `/`, or all that is in one of them. */
 export function isSystemFolder(path: string): boolean {
+  if (driveRoot.test(path)) return true;
   const plain = plainPath(path);
   if (plain === undefined || plain.startsWith(marks.home)) return false;
+  if (mountedDrive.test(plain)) return true;
   const [top = "", second, ...deeper] = plain.slice(1).split("/");
   // `/.*` is `/` itself to shells that match `.` and `..` with it.
   if (top === "" || (second === undefined && onlyGlob.test(top))) return true;

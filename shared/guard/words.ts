@@ -1,63 +1,126 @@
 // What a word stands for once the shell has expanded it, as far as that can be known from the text.
-// What is not plain text becomes a mark: a character that Unicode keeps free of meaning. Marks
-// live on inside a nested text (`bash -c "rm -rf $HOME"`), where the parser takes them as letters.
-import { type DoubleQuotedChild, parse, type ParameterExpansionPart, type Word, type WordPart } from "unbash";
-
-export const marks = { unknown: "\uFDD0", home: "\uFDD1", star: "\uFDD2", one: "\uFDD3" } as const;
+import {
+  type Command,
+  type CommandArgument,
+  type DoubleQuotedChild,
+  parse,
+  type ParameterExpansionPart,
+  type Redirection,
+  type Script,
+  type Word,
+  type WordPart,
+} from "unbash";
+import { asUnquoted, marks } from "./marks.ts";
+import { printedBy } from "./printed.ts";
+import type { Shell } from "./shell.ts";
 
 const plainItem = /^[\w/.:@%+=-]*$/;
 const maxReadings = 64;
 const maxParts = 512;
 const maxBraceText = 1024;
-const maxBraceDepth = 3;
+const maxDepth = 3;
+const maxReadingChars = 16 * 1024;
 
-/** The strings one shell word becomes: one, or several by brace expansion (at most 64). */
-export function readWord(word: Word, depth = 0): string[] {
+/** The strings one shell word becomes: one, or several by braces, by splitting, or because a loop gives several (at most 64). */
+export function readWord(word: Word, shell: Shell, depth = 0): string[] {
   if (!word.parts) return [withTilde(word.value, word.text)];
   let readings = [""];
   for (const [index, part] of word.parts.slice(0, maxParts).entries()) {
-    const endings = readPart(part, index === 0, depth);
+    const endings = readPart(part, { shell, depth, first: index === 0 });
     readings = readings.flatMap((start) => endings.map((end) => start + end)).slice(0, maxReadings);
+    if ((readings[0]?.length ?? 0) > maxReadingChars) return [marks.unknown];
   }
-  return word.parts.length > maxParts ? readings.map((start) => start + marks.unknown) : readings;
+  const cut = word.parts.length > maxParts ? readings.map((start) => start + marks.unknown) : readings;
+  return cut.flatMap((reading) => (reading.includes(marks.gap) ? split(reading) : [reading]));
 }
 
-function readPart(part: WordPart, first: boolean, depth: number): string[] {
+const split = (reading: string): string[] => reading.split(marks.gap).filter((word) => word !== "");
+
+/** The words of a simple command, its name first. */
+export const argvOf = (node: Command, shell: Shell): string[] => [
+  ...(node.name ? readWord(node.name, shell) : []),
+  ...node.args.flatMap((argument) => readArgument(argument, shell)),
+];
+
+function readArgument(argument: CommandArgument, shell: Shell): string[] {
+  if (argument.type === "Word") return readWord(argument, shell);
+  const value = argument.value.type === "Word" ? readWord(argument.value, shell) : [marks.unknown];
+  return value.map((reading) => `${argument.name}=${reading}`);
+}
+
+/** What a command reads from a heredoc or a here-string; undefined where it reads something else. */
+export function inputOf(redirects: readonly Redirection[], shell: Shell): string | undefined {
+  const input = redirects.findLast((redirect) => redirect.type !== "Redirect");
+  if (input?.type === "HereDoc") return input.body.text;
+  return input?.type === "HereString" && input.target ? readWord(input.target, shell).join(" ") : undefined;
+}
+
+type Around = { shell: Shell; depth: number; first: boolean };
+
+function readPart(part: WordPart, around: Around): string[] {
+  const { shell, depth } = around;
   switch (part.type) {
     case "Literal":
-      return [first ? withTilde(part.value, part.text) : part.value];
+      return [around.first ? withTilde(part.value, part.text) : part.value];
     case "Glob":
       return [part.kind === "star" ? marks.star : marks.one];
     case "ExtendedGlob":
       return [marks.star];
     case "DoubleQuoted":
     case "LocaleString":
-      return [part.parts.map(readQuoted).join("")];
+      return readQuotedParts(part.parts, shell, depth);
     case "SingleQuoted":
     case "AnsiCQuoted":
       return [part.value];
     case "BraceExpansion":
-      return readBraces(part.text, depth);
+      return readBraces(part.text, shell, depth);
     case "ProcessSubstitution":
       return [marks.unknown];
     default:
-      return [readQuoted(part)];
+      return readExpansion(part, shell, depth).map(asUnquoted);
   }
 }
 
-function readQuoted(part: DoubleQuotedChild): string {
-  if (part.type === "Literal") return part.value;
-  if (part.type === "SimpleExpansion") return part.text === "$HOME" ? marks.home : marks.unknown;
-  if (part.type === "ParameterExpansion") return isHome(part) ? marks.home : marks.unknown;
-  return marks.unknown;
+function readQuotedParts(parts: readonly DoubleQuotedChild[], shell: Shell, depth: number): string[] {
+  let readings = [""];
+  for (const part of parts.slice(0, maxParts)) {
+    const endings = readExpansion(part, shell, depth);
+    readings = readings.flatMap((start) => endings.map((end) => start + end)).slice(0, maxReadings);
+  }
+  return readings;
 }
 
-// `${HOME:-x}`, `${HOME%/}` and `${HOME:?}` are the home folder; `${#HOME}` and `${HOME/a/b}` are not.
-function isHome(part: ParameterExpansionPart): boolean {
-  if (part.parameter !== "HOME" || part.prefix) return false;
-  const operation = part.operation;
-  if (!operation || operation.type === "Remove") return true;
-  return operation.type === "Default" && !operation.operator.endsWith("+");
+function readExpansion(part: DoubleQuotedChild, shell: Shell, depth: number): string[] {
+  if (part.type === "Literal") return [part.value];
+  if (part.type === "SimpleExpansion") return valuesOf(part.text.slice(1), shell);
+  if (part.type === "ParameterExpansion") return readParameter(part, shell, depth);
+  if (part.type === "CommandExpansion" && part.script && depth < maxDepth)
+    return [printedInside(part.script, shell, depth) ?? marks.unknown];
+  return [marks.unknown];
+}
+
+function valuesOf(name: string, shell: Shell): readonly string[] & string[] {
+  const known = shell.values.get(name);
+  if (known) return [...known];
+  if (name === "HOME") return [marks.home];
+  return [name === "PWD" && shell.cwd !== undefined ? shell.cwd : marks.unknown];
+}
+
+// `${HOME:-x}`, `${HOME%/}` and `${HOME:?}` are the home folder; `${#HOME}` and `${HOME/a/b}` are not. A value that
+// the text does not say may be its default.
+function readParameter(part: ParameterExpansionPart, shell: Shell, depth: number): string[] {
+  const { operation } = part;
+  if (part.prefix || part.index) return [marks.unknown];
+  const values = valuesOf(part.parameter, shell);
+  if (!operation) return values;
+  if (operation.type === "Remove")
+    return values.map((value) => (value === marks.home ? value : marks.unknown));
+  if (operation.type !== "Default") return [marks.unknown];
+  if (operation.operator.endsWith("+")) return [marks.unknown];
+  const isKnown = values.some((value) => value !== marks.unknown);
+  if (isKnown || operation.operator.endsWith("?") || depth >= maxDepth) return values;
+  const standby = readWord(operation.operand, shell, depth + 1);
+  return standby.every((reading) => reading === "") ? values : standby;
 }
 
 function withTilde(value: string, text: string): string {
@@ -68,14 +131,14 @@ function withTilde(value: string, text: string): string {
   return folder + value.slice(1 + user.length);
 }
 
-function readBraces(text: string, depth: number): string[] {
+function readBraces(text: string, shell: Shell, depth: number): string[] {
   const items = topLevelItems(text.slice(1, -1));
-  if (items.length < 2 || text.length > maxBraceText || depth >= maxBraceDepth) return [marks.unknown];
+  if (items.length < 2 || text.length > maxBraceText || depth >= maxDepth) return [marks.unknown];
   return items.slice(0, maxReadings).flatMap((item) => {
     if (plainItem.test(item)) return [item];
     const command = parse(`: ${item}`).commands[0]?.command;
     const word = command?.type === "Command" ? command.args[0] : undefined;
-    return word?.type === "Word" ? readWord(word, depth + 1) : [""];
+    return word?.type === "Word" ? readWord(word, shell, depth + 1) : [""];
   });
 }
 
@@ -91,10 +154,13 @@ function topLevelItems(text: string): string[] {
   return items;
 }
 
-/** Reads back a nested shell text: globs that an outer shell had not matched are globs again. */
-export const asShellText = (reading: string): string =>
-  reading.replaceAll(marks.star, "*").replaceAll(marks.one, "?");
-
-/** A reading as it may be shown to a person. */
-export const shown = (reading: string): string =>
-  asShellText(reading).replaceAll(marks.home, "~").replaceAll(marks.unknown, "…");
+// `$(echo /)`: a substitution of one command that writes its words.
+function printedInside(script: Script, shell: Shell, depth: number): string | undefined {
+  if (script.commands.length === 0) return "";
+  const only = script.commands.length === 1 ? script.commands[0]?.command : undefined;
+  if (only?.type !== "Command" || !only.name || only.prefix.length > 0) return undefined;
+  const words = [only.name, ...only.args].flatMap((word) =>
+    word.type === "Word" ? readWord(word, shell, depth + 1) : [marks.unknown],
+  );
+  return printedBy(words, { shell, stdin: inputOf(only.redirects, shell) })?.replace(/\n+$/, "");
+}

@@ -1,6 +1,8 @@
 // Commands that run another one given in their words. `valued` lists the short options that take the
-// next word as their value, `long` the long ones; `operands` is how many words stand before the command.
+// next word as their value, `long` the long ones; `operands` is how many words stand before the command; `chdir` is
+// the option that names another working folder.
 type Wrapper = {
+  chdir?: RegExp;
   valued?: string;
   long?: readonly string[];
   operands?: number;
@@ -23,9 +25,17 @@ const sudoLong = [
 ];
 
 const wrappers: ReadonlyMap<string, Wrapper> = new Map<string, Wrapper>([
-  ["sudo", { valued: "ugpCrtThDRU", long: sudoLong, assignments: true }],
+  ["sudo", { valued: "ugpCrtThDRU", long: sudoLong, assignments: true, chdir: /^-[a-zA-Z]*D|^--chdir/ }],
   ["doas", { valued: "uC" }],
-  ["env", { valued: "uC", long: ["unset", "chdir"], assignments: true }],
+  [
+    "env",
+    {
+      valued: "uCS",
+      long: ["unset", "chdir", "split-string"],
+      assignments: true,
+      chdir: /^-[a-zA-Z]*C|^--chdir/,
+    },
+  ],
   ["nohup", {}],
   ["setsid", {}],
   ["nice", { valued: "n", long: ["adjustment"] }],
@@ -51,6 +61,19 @@ const wrappers: ReadonlyMap<string, Wrapper> = new Map<string, Wrapper>([
   ["gosu", { operands: 1 }],
   ["su-exec", { operands: 1 }],
   ["flock", { valued: "wE", long: ["timeout", "conflict-exit-code"], operands: 1 }],
+  ["runuser", { valued: "ugG", long: ["user", "group", "supp-group"] }],
+  ["nsenter", { valued: "t", long: ["target"] }],
+  ["setpriv", {}],
+  ["pkexec", { long: ["user"] }],
+  ["setarch", { operands: 1 }],
+  ["linux32", {}],
+  ["linux64", {}],
+  ["dbus-run-session", {}],
+  ["xvfb-run", { valued: "nfews" }],
+  ["firejail", {}],
+  ["npx", { valued: "p", long: ["package"] }],
+  ["parallel", { valued: "jIN", long: ["jobs"] }],
+  ["ltrace", { valued: "aeopsu" }],
   ["strace", { valued: "aeopsuESIOPX" }],
   ["unshare", {}],
   [
@@ -68,30 +91,39 @@ const wrappers: ReadonlyMap<string, Wrapper> = new Map<string, Wrapper>([
 
 const assignment = /^[A-Za-z_]\w*=/;
 
-/** The words of the command that a wrapper runs; undefined when this is no wrapper or it runs nothing. */
-export function wrappedCommand(name: string, argv: readonly string[]): string[] | undefined {
+/** The command that a wrapper runs: its words, the variables it gets and the working folder, where the wrapper names them. */
+export type Wrapped = { argv: string[]; sets: string[]; cwd: string | undefined };
+
+/** The command that a wrapper runs; undefined when this is no wrapper or it runs nothing. */
+export function wrappedCommand(name: string, argv: readonly string[]): Wrapped | undefined {
   const wrapper = wrappers.get(name);
   if (!wrapper) return undefined;
+  const sets: string[] = [];
+  let cwd: string | undefined;
   let at = 1;
   for (let next = argv[at]; next !== undefined && isOption(wrapper, next); next = argv[at]) {
     if (asks(wrapper, next)) return undefined;
-    at += takesValue(wrapper, next) ? 2 : 1;
+    const isValued = takesValue(wrapper, next);
+    if (assignment.test(next)) sets.push(next);
+    if (wrapper.chdir?.test(next))
+      cwd = isValued ? argv[at + 1] : next.replace(/^--chdir=|^-[a-zA-Z]*[CD]/, "");
+    at += isValued ? 2 : 1;
     if (next === "--") break;
   }
-  while (wrapper.assignments && assignment.test(argv[at] ?? "")) at++;
+  for (; wrapper.assignments && assignment.test(argv[at] ?? ""); at++) sets.push(argv[at] ?? "");
   const rest = argv.slice(at + (wrapper.operands ?? 0));
-  return rest.length > 0 ? rest : undefined;
+  return rest.length > 0 ? { argv: rest, sets, cwd } : undefined;
 }
 
 const isOption = (wrapper: Wrapper, word: string): boolean =>
-  (word.startsWith("-") && word.length > 1) || (wrapper.assignments === true && assignment.test(word));
+  word.startsWith("-") || (wrapper.assignments === true && assignment.test(word));
 
 const asks = (wrapper: Wrapper, word: string): boolean =>
   !word.startsWith("--") &&
   [...(wrapper.asks ?? "")].some((letter) => word.startsWith("-") && word.includes(letter));
 
 function takesValue(wrapper: Wrapper, word: string): boolean {
-  if (!word.startsWith("-")) return false;
+  if (!word.startsWith("-") || word === "-") return false;
   if (word.startsWith("--")) return wrapper.long?.includes(word.slice(2)) ?? false;
   // In a cluster the first letter that takes a value takes the rest of the word, or the next word if nothing is left.
   const taker = [...word].findIndex((letter) => wrapper.valued?.includes(letter));

@@ -78,6 +78,7 @@ const reply = z.object({
         "pattern_too_slow",
         "unavailable",
         "not_supported",
+        "command_refused",
       ]),
       message: z.string(),
     })

@@ -11,6 +11,7 @@ import { idempotencyContract } from "./store-idempotency.ts";
 import { instancesContract } from "./store-instances.ts";
 import { maintenanceContract } from "./store-maintenance.ts";
 import { nodesContract } from "./store-nodes.ts";
+import { policiesContract } from "./store-policies.ts";
 import { presenceContract } from "./store-presence.ts";
 import { reportsContract } from "./store-reports.ts";
 import { startsContract } from "./store-starts.ts";
@@ -50,4 +51,5 @@ describe("the Postgres store", () => {
   );
   fanoutsContract(() => store);
   fanoutStepsContract(() => store);
+  policiesContract(() => store);
 });

@@ -10,6 +10,7 @@ import { joinTokenStore } from "./join-tokens.ts";
 import { leaseStore } from "./leases.ts";
 import { letterStore, noticeStore } from "./letters.ts";
 import { nodeStore } from "./nodes.ts";
+import { policyStore } from "./policies.ts";
 import { processStore } from "./processes.ts";
 import { withUnavailable } from "./unavailable.ts";
 
@@ -31,6 +32,7 @@ export function openPostgresStore(options: DatabaseOptions): Store {
     letters: withUnavailable(letterStore(sql)),
     notices: { ...notices, ...withUnavailable({ send: notices.send }) },
     fanouts: withUnavailable(fanoutStore(sql)),
+    policies: withUnavailable(policyStore(sql)),
     ready: () => readiness(sql),
     close: () => sql.end({ timeout: closeLimitS }),
   };

@@ -54,6 +54,8 @@ function powersDown(argv: readonly string[]): boolean {
     case "init":
     case "telinit":
       return argv.slice(1).some((word) => /^[06]$/.test(word));
+    case "kexec":
+      return argv.some((word) => /^-[a-z]*e$|^--exec$|^--force$/.test(word));
     default:
       return !argv.some((word) => word === "--help" || word === "--version" || word === "-c");
   }
@@ -61,10 +63,18 @@ function powersDown(argv: readonly string[]): boolean {
 
 export const power: CommandRule = {
   rule: "power",
-  names: /^(?:shutdown|reboot|poweroff|halt|init|telinit|systemctl|loginctl)$/,
+  names: /^(?:shutdown|reboot|poweroff|halt|init|telinit|systemctl|loginctl|kexec)$/,
   found(argv) {
     return powersDown(argv) ? `stop or restart the machine (${commandName(argv)})` : undefined;
   },
+};
+
+/** The kernel's own switch, written to by a command. */
+export const powerBySwitch: CommandRule = {
+  rule: "power",
+  names: /^(?:tee|cp|dd)$/,
+  found: (argv) =>
+    argv.map((word) => foundInSwitch(word.replace(/^of=/, ""))).find((found) => found !== undefined),
 };
 
 /** What is wrong with writing to this path: the kernel's own switch acts at once. */
