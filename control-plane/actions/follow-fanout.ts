@@ -16,7 +16,7 @@ export type FanoutEvent = { id: string } & (
   | NodeEvent
 );
 
-type Item = { look: Look } | { told: NodeEvent } | { over: number };
+type Item = { look: Look } | { told: NodeEvent; place(): void } | { over: number };
 
 /** The events of a fan-out from a position on, until `end`, or until the signal aborts. */
 export async function* followFanout(
@@ -43,8 +43,10 @@ export async function* followFanout(
   let look: Look | undefined;
   for await (const item of sources.values()) {
     if (signal.aborted) return;
-    if ("told" in item) yield at(item.told);
-    else if ("over" in item) for await (const event of nodes.over(item.over)) yield at(event);
+    if ("told" in item) {
+      item.place();
+      yield at(item.told);
+    } else if ("over" in item) for await (const event of nodes.over(item.over)) yield at(event);
     else {
       look = item.look;
       for await (const event of nodes.see(look.nodes)) yield at(event);

@@ -2,6 +2,7 @@ import { isFinalNode } from "#shared/fanout-state.ts";
 import type { Needs } from "../needs.ts";
 import type { FanoutNodeRow, KeptOutput } from "../store/store.ts";
 import { isTold, openedNode, type FanoutPosition, type OpenNode } from "./fanout-position.ts";
+import type { Position } from "./follow-position.ts";
 import { followProcess } from "./follow-process.ts";
 import { OutputText, type OutputEvent } from "./output-events.ts";
 import { PlaceSet } from "./place-set.ts";
@@ -11,7 +12,11 @@ export type NodeEvent =
   | { event: "node"; node: FanoutNodeRow }
   | { event: "output" | "gap"; node: FanoutNodeRow; output: OutputEvent };
 
-export type Told = AsyncGenerator<{ told: NodeEvent } | { over: number }, void>;
+/**
+ * What one node brings. It waits until it is told: `place` takes the position there, and is called only then, since the id of an
+ * event may hold nothing that is told after it.
+ */
+export type Told = AsyncGenerator<{ told: NodeEvent; place(): void } | { over: number }, void>;
 
 /** Processes that are followed at once; others have their turn as these end. */
 const followedAtOnce = 64;
@@ -138,8 +143,8 @@ async function* outputOf(needs: Needs, node: FanoutNodeRow, open: OpenNode, sign
     for await (const event of followProcess(needs, { row, position: open.at }, signal)) {
       if (event.event === "exit" || event.event === "end") break;
       if (event.event !== "output" && event.event !== "gap") continue;
-      open.at = { ...event.at, stage: 1, offsets: { ...event.at.offsets } };
-      yield { told: { event: event.event, node, output: event } };
+      const at: Position = { ...event.at, stage: 1, offsets: { ...event.at.offsets } };
+      yield { told: { event: event.event, node, output: event }, place: () => (open.at = at) };
     }
   yield { over: node.position };
 }

@@ -139,6 +139,27 @@ describe("following a fan-out", () => {
     }
   });
 
+  it("names in the id of an event nothing that is told only after it, also where much came at once", async () => {
+    const all = await nodes(3);
+    for (const { played, name } of all)
+      played.onStart = ({ id }: Launch) => {
+        played.report({ id, status: "running" });
+        played.write(id, `from ${name}`);
+      };
+    const id = await created();
+    await Promise.all(all.map(processOn));
+    const reader = await open(id);
+    // The stream waits for its reader behind the last of these, and what the nodes before that one wrote comes meanwhile.
+    const heard = [await reader.until("node"), await reader.until("node"), await reader.until("node")];
+    const isFollowed = ({ played }: Node) => played.told.some(({ type }) => type === "follow");
+    await expect.poll(() => all.filter(isFollowed).length).toBe(2);
+    heard.push(await reader.until("output"));
+    await reader.leave();
+    for (const node of all) node.played.exit(await processOn(node));
+    heard.push(...(await (await open(id, heard.at(-1)?.id)).rest()));
+    for (const { name } of all) expect(bytesOf(heard, name).toString()).toBe(`from ${name}`);
+  });
+
   it("tells changes of status, nodes that never ran, and goes on behind its end after a retry", async () => {
     const [one, other] = await nodes(2);
     if (!one || !other) throw new Error("no nodes");
