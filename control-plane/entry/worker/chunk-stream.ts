@@ -43,7 +43,11 @@ export const chunkStream = (
       }
       controller.enqueue(piece(next.value.bytes === null ? kinds.gap : kinds.bytes, next.value));
     },
-    cancel: over,
+    cancel() {
+      over();
+      // Chunks that stand still behind one that was taken are told that nobody asks for the next.
+      chunks.return?.().catch(() => {});
+    },
   });
 };
 

@@ -54,6 +54,21 @@ describe("chunks on their way between an object and a request", () => {
     expect(over).toHaveBeenCalledTimes(1);
   });
 
+  it("end with all they hold when their reader leaves behind one and nobody asks for the next", async () => {
+    let isClean = false;
+    async function* cleaning(): AsyncGenerator<OutputChunk, void> {
+      try {
+        yield* chunks;
+      } finally {
+        isClean = true;
+      }
+    }
+    const reader = chunkStream(cleaning(), { beatEveryMs: 1000, over() {} }).getReader();
+    await reader.read();
+    await reader.cancel();
+    await vi.waitFor(() => expect(isClean).toBe(true));
+  });
+
   it("end where the stream breaks", async () => {
     const broken = new ReadableStream<Uint8Array>({
       pull: (controller) => controller.error(new Error("gone")),
