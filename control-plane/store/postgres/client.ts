@@ -9,13 +9,16 @@ export type Sql = ISql<Types>;
 /** Where the package wants to connect to; of several hosts the first. */
 export type Place = { path: string | false; host: string[]; port: number[] };
 
+/** What a socket tells first when it breaks; its end comes a moment later. */
+type Failing = { once(event: "error", hear: (error: Error) => void): unknown };
+
 export type DatabaseOptions = {
   /** `postgres://…`; an empty one would silently mean localhost and is refused. */
   url: string;
   /** Connections at most; 10 unless said. */
   poolSize?: number;
   /** Opens a socket to the place, which the runtime of the control plane has to know how to do. */
-  socket: (place: Place) => unknown;
+  socket: (place: Place) => Failing;
 };
 
 const connectLimitS = 10;
@@ -43,21 +46,24 @@ export function openConnection(
   if (url.trim() === "") throw new Error("The URL of the database is empty.");
   const ending = new AbortController();
   let isOpened = false;
-  const end = (): void => {
+  const end = (error: Error): void => {
     if (ending.signal.aborted) return;
-    ending.abort(closed());
+    ending.abort(error);
     void sql.end({ timeout: 0 });
   };
   // The types of the package leave some of these out.
   const options = {
     ...settings,
     ...(onnotify && { onnotify }),
-    onclose: end,
+    onclose: () => end(closed()),
     socket: (place: Place) => {
-      if (isOpened) end();
+      if (isOpened) end(closed());
       ending.signal.throwIfAborted();
       isOpened = true;
-      return socket(place);
+      const opening = socket(place);
+      // Before the package hears of it, and lets go of its questions: the next ones must not come here.
+      opening.once("error", end);
+      return opening;
     },
   };
   const sql = postgres(url, options);

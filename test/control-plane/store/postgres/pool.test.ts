@@ -133,6 +133,16 @@ describe("a connection of the pool that breaks", () => {
     },
   );
 
+  it.each(Object.keys(breaks))("%s fails no question but those it had", async (how) => {
+    sql = opened(2);
+    await Promise.all([sql`select pg_sleep(0.02)`, sql`select pg_sleep(0.02)`]);
+    for (const socket of sockets) breaks[how as keyof typeof breaks](socket);
+    const said = [];
+    for (let n = 0; n < 3; n++) said.push(await ask());
+    expect(said.filter((each) => each.said === "failed").length).toBeLessThanOrEqual(2);
+    expect(said.at(-1)?.said).toEqual([said.at(-1)?.asked]);
+  });
+
   it("before it is there says why", async () => {
     const away = openPool({ ...databaseAt("postgres://a:b@127.0.0.1:1/c"), poolSize: 1 });
     await expect(away`select 1`).rejects.toMatchObject({ code: "ECONNREFUSED" });
