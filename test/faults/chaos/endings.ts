@@ -42,13 +42,16 @@ function faultOfUnknown({ row, ran, start }: Seen): Fault | undefined {
 }
 
 function faultOfKnown({ row, ran, start, wasFenced }: Seen): Fault | undefined {
-  const { ending, kind } = start.command;
+  const { kind } = start.command;
   const wasStopped = row.status === "killed" && row.reason === "stopped";
   if (wasStopped && kind !== "stopped")
     return wasFenced ? undefined : fault("wrong ending", "it was stopped though nobody asked for it");
   // It may be ended before its first line.
   if (!ran && row.status !== "killed" && row.status !== "timed_out")
     return fault("wrong ending", "it ended by itself and left no sign that it ran");
+  // A start that nobody answered is stopped by nobody: in a long storm it comes to the end of its 90 s.
+  const isLeft = kind === "stopped" && start.stop === "none" && !wasStopped;
+  const ending = isLeft ? { status: "exited", exitCode: 99 } : start.command.ending;
   const wrong = Object.entries(ending).filter(([name, value]) => row[name as keyof ProcessView] !== value);
   return wrong.length === 0
     ? undefined
