@@ -1,12 +1,11 @@
+import { Telling } from "#shared/telling.ts";
 import type { Log } from "../needs.ts";
 import type { Notices } from "../store/cluster.ts";
 import type { Bus, LocalBus, Topic } from "../bus/bus.ts";
 
 /**
  * The bus of several control planes on one database. Subscribers of this process look at once; the others are told the topic by
- * a notice of the database, many topics in one. One sending is on its way at a time and topics gather meanwhile, so a
- * burst costs few statements. A notice that cannot be sent is dropped: notices are hints. After a gap in listening
- * everybody here looks.
+ * a notice of the database, many topics in one. After a gap in listening everybody here looks.
  */
 export type SharedBus = Bus & { close(): Promise<void> };
 
@@ -26,20 +25,10 @@ export type SharedBusNeeds = {
 
 export function createSharedBus(needs: SharedBusNeeds): SharedBus {
   const { local, notices, log, self } = needs;
-  const due = new Set<Topic>();
-  let sending: Promise<void> | undefined;
-
-  const sendAll = async (): Promise<void> => {
-    while (due.size > 0) {
-      const topics = [...due];
-      due.clear();
-      // What is sent together is gathered in this turn of the event loop and while the last sending is on its way.
-      await notices
-        .send(self, topics)
-        .catch((error: unknown) => log.warn("bus.not_sent", { topics: topics.length, error }));
-    }
-    sending = undefined;
-  };
+  const telling = new Telling<Topic>(
+    (topics) => notices.send(self, topics),
+    (error, topics) => log.warn("bus.not_sent", { topics: topics.length, error }),
+  );
 
   const listening = notices.listen({
     onTopics(sender, topics) {
@@ -58,12 +47,10 @@ export function createSharedBus(needs: SharedBusNeeds): SharedBus {
     subscribe: (topic, look) => local.subscribe(topic, look),
     publish(topic) {
       local.publish(topic);
-      if (!needs.hasPeers()) return;
-      due.add(topic);
-      sending ??= Promise.resolve().then(sendAll);
+      if (needs.hasPeers()) void telling.tell(topic);
     },
     async close() {
-      await sending;
+      await telling.told();
       await listening.close();
     },
   };

@@ -1,11 +1,11 @@
+import { Telling } from "#shared/telling.ts";
 import type { Bus, LocalBus, Topic } from "../../bus/bus.ts";
 import type { Log } from "../../needs.ts";
 import { HubLine as Line } from "./hub-line.ts";
 import type { HubPort } from "./hub-port.ts";
 
 /**
- * The bus of one request or object: subscribers here look at once, all others by way of the hub. Topics that are published while a
- * sending is on its way go out together, so a burst costs few calls; one that cannot be sent is dropped.
+ * The bus of one request or object: subscribers here look at once, all others by way of the hub.
  *
  * A line to the hub is open while anybody listens.
  */
@@ -20,22 +20,21 @@ export type HubBusNeeds = {
 
 export class HubBus implements Bus {
   readonly #needs: HubBusNeeds;
-  readonly #due = new Set<Topic>();
+  readonly #telling: Telling<Topic>;
   readonly #counts = new Map<Topic, number>();
-  #sending: Promise<void> | undefined;
   #line: Line | undefined;
 
   constructor(needs: HubBusNeeds) {
     this.#needs = needs;
+    this.#telling = new Telling(
+      (topics) => needs.hub.publish(topics, needs.sender?.()),
+      (error) => needs.log.warn("bus.not_sent", { error }),
+    );
   }
 
   publish(topic: Topic): void {
     this.#needs.local.publish(topic);
-    this.#due.add(topic);
-    if (this.#sending !== undefined) return;
-    // What is published in this turn of the event loop goes out together.
-    this.#sending = Promise.resolve().then(() => this.#sendAll());
-    this.#needs.keep(this.#sending);
+    this.#needs.keep(this.#telling.tell(topic));
   }
 
   subscribe(topic: Topic, look: () => void): () => void {
@@ -56,17 +55,6 @@ export class HubBus implements Bus {
   close(): void {
     this.#line?.close();
     this.#line = undefined;
-  }
-
-  async #sendAll(): Promise<void> {
-    while (this.#due.size > 0) {
-      const topics = [...this.#due];
-      this.#due.clear();
-      const { hub, sender, log } = this.#needs;
-      // A hint: whoever waits looks again after the next one.
-      await hub.publish(topics, sender?.()).catch((error: unknown) => log.warn("bus.not_sent", { error }));
-    }
-    this.#sending = undefined;
   }
 
   #join(topic: Topic): void {
