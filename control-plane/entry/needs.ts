@@ -1,5 +1,4 @@
 import { hash, randomBytes } from "node:crypto";
-import { sha256Hex } from "#shared/secret-text.ts";
 import { newSecret } from "../actions/make-join-token.ts";
 import { createMemoryBus } from "../bus/memory.ts";
 import { openCluster, type Cluster } from "../cluster/cluster.ts";
@@ -8,24 +7,16 @@ import type { Config, Needs } from "../needs.ts";
 import { queueGauge } from "../queue-gauge.ts";
 import { sealWith } from "../seal.ts";
 import type { Store } from "../store/store.ts";
+import { configWith } from "./config.ts";
 import type { MaskingLog } from "./log.ts";
 import { keptSecret } from "./secret-file.ts";
 import { keyBytes, type Settings } from "./settings.ts";
 import { version } from "./version.ts";
 
-const retentionMs = 30 * 24 * 3600 * 1000;
-
-/** The configuration that a control plane keeps; a token that nobody gave is made into the data folder. */
+/** The configuration by these settings; a token that nobody gave is made into the data folder. */
 export const configOf = async (settings: Settings, log: MaskingLog): Promise<Config> => {
   const adminToken = settings.adminToken ?? (await madeToken(settings.dataDir, log));
-  log.hide(adminToken);
-  return {
-    adminTokenHash: await sha256Hex(adminToken),
-    publicUrl: settings.publicUrl ?? "",
-    version,
-    retentionMs,
-    nodeGoneMs: settings.nodeGoneMs,
-  };
+  return configWith({ ...settings, adminToken, version }, log);
 };
 
 const madeToken = async (dataDir: string, log: MaskingLog): Promise<string> => {

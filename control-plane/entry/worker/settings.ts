@@ -1,6 +1,6 @@
-import { sha256Hex } from "#shared/secret-text.ts";
 import type { Config, Seal } from "../../needs.ts";
 import { sealWith } from "../../seal.ts";
+import { configWith } from "../config.ts";
 import { createLog, type MaskingLog } from "../log.ts";
 import { SettingError, settingsFromEnv } from "../settings.ts";
 import { version } from "./version.ts";
@@ -8,8 +8,6 @@ import type { Env } from "./env.ts";
 
 /** What the bindings say, worked out once for each isolate: keys and digests, nothing that belongs to one request. */
 export type Known = { config: Config; seal: Seal; log: MaskingLog; maxQueued: number };
-
-const retentionMs = 30 * 24 * 3600 * 1000;
 
 let known: { env: Env; made: Known } | undefined;
 
@@ -24,15 +22,8 @@ export const knownOf = async (env: Env): Promise<Known> => {
   if (secretKey === undefined)
     throw missing("DROVER_SECRET_KEY", "32 bytes in base64: openssl rand -base64 32");
   const log = createLog("json", (line) => console.log(line.trimEnd()));
-  log.hide(adminToken);
   const made: Known = {
-    config: {
-      adminTokenHash: await sha256Hex(adminToken),
-      publicUrl: publicUrl ?? "",
-      version,
-      retentionMs,
-      nodeGoneMs,
-    },
+    config: await configWith({ adminToken, publicUrl, nodeGoneMs, version }, log),
     seal: await sealWith(secretKey),
     log,
     maxQueued,
