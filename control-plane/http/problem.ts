@@ -31,15 +31,12 @@ const titles: Record<ErrorCode, string> = {
   internal: "Something went wrong inside",
 };
 
-/** The answer to a failure (RFC 9457); `detail` of the error adds fields such as `issues` and `rule`. */
-export const problem = (c: Context<AppEnv>, error: DroverError): Response => {
+const contentType = { "content-type": "application/problem+json" };
+
+/** A failure as RFC 9457 has it; `detail` of the error adds fields such as `issues` and `rule`. */
+const documentOf = (error: DroverError, requestId: string): string => {
   const status = errorStatus[error.code];
-  if (error.code === "unauthorized") c.header("www-authenticate", "Bearer");
-  const allow = error.code === "method_not_allowed" ? error.detail["allow"] : undefined;
-  if (typeof allow === "string") c.header("allow", allow);
-  const { retryAfterS } = error.detail;
-  if (typeof retryAfterS === "number") c.header("retry-after", String(retryAfterS));
-  const body = {
+  return JSON.stringify({
     // What an outage knows about its cause is for the log.
     ...(status < 500 ? error.detail : {}),
     type: `urn:drover:problem:${error.code}`,
@@ -47,9 +44,22 @@ export const problem = (c: Context<AppEnv>, error: DroverError): Response => {
     status,
     code: error.code,
     detail: error.message,
-    requestId: c.get("requestId"),
-  };
-  return c.body(JSON.stringify(body), status, { "content-type": "application/problem+json" });
+    requestId,
+  });
+};
+
+/** The answer to a request that does not get as far as the app, and so has no id. */
+export const problemOutside = (error: DroverError): Response =>
+  new Response(documentOf(error, ""), { status: errorStatus[error.code], headers: contentType });
+
+/** The answer to a failure. */
+export const problem = (c: Context<AppEnv>, error: DroverError): Response => {
+  if (error.code === "unauthorized") c.header("www-authenticate", "Bearer");
+  const allow = error.code === "method_not_allowed" ? error.detail["allow"] : undefined;
+  if (typeof allow === "string") c.header("allow", allow);
+  const { retryAfterS } = error.detail;
+  if (typeof retryAfterS === "number") c.header("retry-after", String(retryAfterS));
+  return c.body(documentOf(error, c.get("requestId")), errorStatus[error.code], contentType);
 };
 
 /** Turns whatever a route threw into the error that is answered; the inside of a bug goes to the log only. */

@@ -1,5 +1,7 @@
 import { createServer, type Server } from "node:http";
 import { getRequestListener } from "@hono/node-server";
+import { DroverError } from "#shared/errors.ts";
+import { problemOutside } from "../../http/problem.ts";
 import { listenBacklog, type Behind } from "../door.ts";
 import { listenError } from "../listen-error.ts";
 
@@ -19,20 +21,8 @@ export const httpServer = (fetch: Behind["fetch"]): Server => {
 };
 
 // Only a request that is no valid HTTP (its Host, its target) gets here: the app answers everything else.
-const unreadable = (): Response => {
-  const body = {
-    type: "urn:drover:problem:invalid_request",
-    title: "The request is not valid",
-    status: 400,
-    code: "invalid_request",
-    detail: "the request cannot be read",
-    requestId: "",
-  };
-  return new Response(JSON.stringify(body), {
-    status: 400,
-    headers: { "content-type": "application/problem+json" },
-  });
-};
+const unreadable = (): Response =>
+  problemOutside(new DroverError("invalid_request", "the request cannot be read"));
 
 /** Listens and answers the port; a port in use or an address that is not here is a SettingError. */
 export const listen = (server: Server, { host, port }: { host: string; port: number }): Promise<number> =>

@@ -1,22 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { maxBodyBytes } from "#shared/api/common.ts";
 import type { ApiOptions } from "../../support/api.ts";
+import { problemDocument } from "../../support/problem.ts";
 import type { Product } from "../../support/product.ts";
 import type { Runtime } from "../runtimes/runtime.ts";
 
 /** What holds for every request, whatever it is about. */
 export const service = (product: Product, runtime: Runtime): void => {
-  const problem = (status: number, code: string) => ({
-    status,
-    value: {
-      type: `urn:drover:problem:${code}`,
-      title: expect.any(String),
-      status,
-      code,
-      detail: expect.any(String),
-      requestId: expect.stringMatching(/^req_/),
-    },
-  });
+  const problem = (status: number, code: string) => ({ status, value: problemDocument(status, code) });
   const call = (request: string, options?: ApiOptions) => product.api.api(request, options);
   /** A body as it is, without what the client makes of one. */
   const send = async (body: BodyInit, headers: Record<string, string> = {}) => {

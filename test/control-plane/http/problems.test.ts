@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { maxBodyBytes } from "#shared/api/common.ts";
 import { DroverError } from "#shared/errors.ts";
+import { problemDocument } from "../../support/problem.ts";
 import { openService, token, type Service } from "./service.ts";
 
 describe("a failure of the API", () => {
@@ -10,17 +11,7 @@ describe("a failure of the API", () => {
   });
   afterAll(() => service.close());
 
-  const problem = (status: number, code: string) => ({
-    status,
-    body: {
-      type: `urn:drover:problem:${code}`,
-      title: expect.any(String),
-      status,
-      code,
-      detail: expect.any(String),
-      requestId: expect.stringMatching(/^req_/),
-    },
-  });
+  const problem = (status: number, code: string) => ({ status, body: problemDocument(status, code) });
 
   it("is a problem document with the request's id, which the header repeats", async () => {
     const answer = await service.get("/v1/nodes/nobody");
