@@ -28,8 +28,8 @@ async function beside(bench: Bench, { name, atMost, ...controlPlane }: Other): P
   const { ours, theirs } = await interleave(bench.times(pairs, 5), other, node);
   await there.close();
   return [
-    { name: `output of a running process on Node, p50`, value: median(theirs), unit: "ms" },
-    { name: `output of a running process on Node, p99`, value: quantile(theirs, 0.99), unit: "ms" },
+    { name: "output of a running process on Node, p50", value: median(theirs), unit: "ms" },
+    { name: "output of a running process on Node, p99", value: quantile(theirs, 0.99), unit: "ms" },
     { name: `the same on ${name}, p50`, value: median(ours), unit: "ms" },
     { name: `the same on ${name}, p99`, value: quantile(ours, 0.99), unit: "ms" },
     { name: `${name} p50 / Node p50`, value: median(ours) / median(theirs), unit: "x", goal: { atMost } },

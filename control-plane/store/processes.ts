@@ -27,9 +27,9 @@ export type NewProcess = {
   createdAt: Date;
 };
 
-export type ProcessRow = Omit<NewProcess, "status" | "sealed" | "digest" | "leaseId" | "queueFull"> & {
-  /** Without env (empty) and with stdin text emptied: those are sealed. */
-  launch: Launch;
+/** What an agent tells of a process, as its row keeps it. */
+type Told = {
+  revision: number;
   status: ProcessStatus;
   reason: EndReason | null;
   detail: string | null;
@@ -40,17 +40,22 @@ export type ProcessRow = Omit<NewProcess, "status" | "sealed" | "digest" | "leas
   startedAt: Date | null;
   exitedAt: Date | null;
   durationMs: number | null;
-  observedAt: Date | null;
-  revision: number;
-  /** How often the start was taken in hand after it was stored (see `StartInHand`). */
-  handOut: number;
   totalBytes: number;
   omittedBytes: number;
   lines: number | null;
   survivors: { pid: number; command: string }[];
-  /** A stop that was asked for; kept until the ending, so that a reconnect asks again. */
-  stop: { graceMs: number; reason: EndReason } | null;
 };
+
+export type ProcessRow = Omit<NewProcess, "status" | "sealed" | "digest" | "leaseId" | "queueFull"> &
+  Told & {
+    /** Without env (empty) and with stdin text emptied: those are sealed. */
+    launch: Launch;
+    observedAt: Date | null;
+    /** How often the start was taken in hand after it was stored (see `StartInHand`). */
+    handOut: number;
+    /** A stop that was asked for; kept until the ending, so that a reconnect asks again. */
+    stop: { graceMs: number; reason: EndReason } | null;
+  };
 
 /** A start in somebody's hands: the number says in whose. Who takes it raises the number, and whoever had it has it no more. */
 export type HandOut = Pick<ProcessRow, "id" | "handOut">;
@@ -63,24 +68,9 @@ export type UnheardEnding =
   | { status: "expired"; reason: "queue_ttl" | "not_delivered" }
   | { status: "lost"; reason: "unconfirmed" };
 
-export type ProcessReport = {
+export type ProcessReport = Told & {
   id: string;
-  revision: number;
-  status: ProcessStatus;
-  reason: EndReason | null;
-  detail: string | null;
-  exitCode: number | null;
-  signal: string | null;
-  pid: number | null;
-  cwd: string | null;
-  startedAt: Date | null;
-  exitedAt: Date | null;
-  durationMs: number | null;
   observedAt: Date;
-  totalBytes: number;
-  omittedBytes: number;
-  lines: number | null;
-  survivors: { pid: number; command: string }[];
   snapshots: { stream: StreamName; head: Uint8Array; tail: Uint8Array; totalBytes: number }[];
 };
 
