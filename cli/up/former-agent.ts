@@ -26,7 +26,7 @@ export async function endFormerAgent(dataDir: string, agentDir: string): Promise
   const noted = Number(await textOf(noteOf(dataDir)));
   const claim = await claimOn(agentDir);
   if (claim === undefined || claim.pid !== noted || !(await isAtWork(claim))) return false;
-  process.kill(claim.pid, "SIGKILL");
+  kill(claim.pid);
   const deadline = performance.now() + goneWithinMs;
   while (await isAtWork(claim)) {
     if (performance.now() > deadline)
@@ -34,6 +34,15 @@ export async function endFormerAgent(dataDir: string, agentDir: string): Promise
     await delay(20);
   }
   return true;
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (error) {
+    // It went between the look and the signal, which is what the signal is for.
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
 }
 
 async function claimOn(agentDir: string): Promise<Claim | undefined> {

@@ -2,6 +2,7 @@ import { closeSync, constants, openSync, writeSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EngineAnswer } from "../engine.ts";
 import type { Child } from "./child.ts";
+import { signalOne } from "./kill.ts";
 import { procEntry } from "./proc-table.ts";
 
 /**
@@ -99,8 +100,8 @@ export class Stdin {
     }
     const pid = this.#child.tree.keeperPid;
     const keeper = pid === null ? undefined : procEntry(pid);
-    // The keeper is a child of the wrapper, or it is not the keeper.
-    if (pid !== null && keeper?.ppid === this.#child.tree.wrapper?.pid) process.kill(pid, "SIGKILL");
+    // The keeper is a child of the wrapper, or it is not the keeper; the wrapper may end it in this moment.
+    if (keeper && keeper.ppid === this.#child.tree.wrapper?.pid) signalOne(keeper, "SIGKILL");
   }
 }
 

@@ -41,6 +41,15 @@ describe("what a command is given", () => {
     }
   });
 
+  it("takes an end of file also from the one whose last line it was, and who ends meanwhile", async () => {
+    for (let round = 0; round < 16; round++) {
+      const ids = Array.from({ length: 8 }, () => bench.start("read -r line", { stdin: "pipe" }));
+      const answers = await Promise.all(ids.map((id) => bench.supervisor.stdin(id, b("it\n"), true)));
+      expect(answers).toEqual(ids.map(() => ({ value: { writtenBytes: 3 } })));
+      for (const id of ids) expect(await bench.final(id)).toMatchObject({ exitCode: 0 });
+    }
+  });
+
   it("gives an end of file that comes before the keeper of the pipe is known", async () => {
     // A shell that stands still in the moment in which the pipe has a reader and the record no keeper.
     const shell = join(bench.dir, "slow-shell");
