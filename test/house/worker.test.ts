@@ -1,12 +1,10 @@
-import { execFile } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { bundleWorker } from "../support/worker-bundle.ts";
 
-const run = promisify(execFile);
 const root = join(import.meta.dirname, "../..");
 const maxBytes = 400_000;
 
@@ -14,21 +12,7 @@ describe("the Worker", () => {
   let folder: string;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "drover-house-worker-"));
-    // Nobody's account, nobody's settings.
-    const env = {
-      PATH: process.env["PATH"],
-      HOME: folder,
-      WRANGLER_SEND_METRICS: "false",
-      WRANGLER_LOG_PATH: join(folder, "logs"),
-    };
-    const words = [
-      join(root, "node_modules/wrangler/bin/wrangler.js"),
-      "deploy",
-      "--dry-run",
-      "--outdir",
-      folder,
-    ];
-    await run(process.execPath, words, { cwd: root, env });
+    await bundleWorker(folder);
   }, 120_000);
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
