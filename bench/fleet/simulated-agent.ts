@@ -6,7 +6,7 @@
 import { randomUUID } from "node:crypto";
 import { connect, type Socket } from "node:net";
 import type { DownFrame, UpFrame } from "#shared/link/frames.ts";
-import { controlPlaneSilenceMs, pingEveryMs, protocolVersion } from "#shared/link/limits.ts";
+import { controlPlaneSilenceMs, loadEveryMs, pingEveryMs, protocolVersion } from "#shared/link/limits.ts";
 import { nextAttempt } from "../../node-agent/link/attempts.ts";
 import { linkTimes } from "../../node-agent/link/socket.ts";
 import { verdictOf, type Verdict } from "../../node-agent/link/verdict.ts";
@@ -25,7 +25,6 @@ export type Witness = {
   pong(afterMs: number): void;
 };
 
-const loadEveryMs = 30_000;
 const load = textFrame(
   JSON.stringify({
     type: "load",

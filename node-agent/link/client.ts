@@ -1,5 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { NodeLoad } from "#shared/api/node.ts";
+import { loadEveryMs } from "#shared/link/limits.ts";
 import type { Engine } from "../engine.ts";
 import { reasonOf, type Log } from "../log.ts";
 import { nextAttempt } from "./attempts.ts";
@@ -30,7 +31,6 @@ export type LinkNeeds = {
   random?: () => number;
 };
 
-const loadEveryMs = 30_000;
 const sayAgainMs = 60_000;
 
 export class Link {
