@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { loadEveryMs } from "#shared/link/limits.ts";
 import type { Result } from "../figure.ts";
 import { timed } from "../interleave.ts";
 import { cpuMs } from "../proc.ts";
@@ -8,7 +9,8 @@ import type { Fleet } from "./fleet.ts";
 import { inspect } from "./inspector.ts";
 
 const windowMs = 60_000;
-const leastMs = 10_000;
+/** Long enough for each agent to say what it says at rest, and to be answered once. */
+const leastMs = loadEveryMs + 1000;
 
 /** What a fleet costs that only pings and tells its load. */
 export async function rest(fleet: Fleet): Promise<Result[]> {
