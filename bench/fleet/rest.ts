@@ -8,12 +8,15 @@ import { quantile } from "../statistics.ts";
 import type { Fleet } from "./fleet.ts";
 import { inspect } from "./inspector.ts";
 
-const windowMs = 60_000;
-/** Long enough for each agent to say what it says at rest, and to be answered once. */
-const leastMs = loadEveryMs + 1000;
+/** In which each agent says what it says at rest, and is answered once. All connected within seconds, so what they say comes in waves. */
+const cycleMs = loadEveryMs;
+const cycles = 2;
+/** What many connections at once, and a heap that was emptied to be weighed, cost afterwards is not rest. */
+const settleMs = 60_000;
 
 /** What a fleet costs that only pings and tells its load. */
 export async function rest(fleet: Fleet): Promise<Result[]> {
+  await delay(fleet.bench.times(settleMs, 0));
   const before = await counters(fleet);
   const ms = await timed(() => calm(fleet));
   const after = await counters(fleet);
@@ -36,7 +39,7 @@ async function counters({ controlPlane, database, crews }: Fleet) {
 }
 
 async function calm({ bench, controlPlane }: Fleet): Promise<void> {
-  const wait = (): Promise<void> => delay(bench.times(windowMs, leastMs));
+  const wait = (): Promise<void> => delay(bench.times(cycles, 1) * cycleMs);
   const { profile } = bench;
   if (profile === undefined) return wait();
   const file = join(profile, "fleet-at-rest.cpuprofile");

@@ -5,9 +5,9 @@ export const protocolVersion = 1;
 export const maxFrameBytes = 8 * 1024 * 1024;
 
 /** An agent that has said nothing for this long sends a ping. */
-export const pingEveryMs = 15_000;
+export const pingEveryMs = 18_000;
 /** An agent tells its load this often: just before the second ping would be due, which it is then, too. */
-export const loadEveryMs = 29_000;
+export const loadEveryMs = 35_000;
 /**
  * A control plane that has said nothing for this long answers the next ping or load with a pong. Writing to a socket is most of
  * what an idle agent costs it, so it answers every other sign of life.
@@ -15,7 +15,7 @@ export const loadEveryMs = 29_000;
 export const pongEveryMs = 20_000;
 /** An end that heard nothing for this long ends the socket (terminate, not a polite close: the other side may be gone). */
 export const agentSilenceMs = 29_000;
-export const controlPlaneSilenceMs = 45_000;
+export const controlPlaneSilenceMs = 50_000;
 /** The first frame must come this soon after the upgrade. */
 export const helloWithinMs = 15_000;
 
