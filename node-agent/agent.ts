@@ -101,7 +101,7 @@ function begin({ config, log }: StartNeeds, { folder, greeting, self }: Settled)
     stop: async (options) => {
       const outcome = await engine.close(options);
       life.abort();
-      if (options.stopProcesses && !options.signal?.aborted) await link.settle(settleMs);
+      if (!options.signal?.aborted) await link.settle(settleMs);
       await link.close();
       folder.close();
       return outcome;

@@ -38,7 +38,12 @@ export class SnapshotBook {
 
   /** Whether the stored head and tail are old enough, and behind. */
   due(): boolean {
-    return performance.now() - this.#lastReadMs >= snapshotEveryMs && this.totalBytes() !== this.#storedBytes;
+    return performance.now() - this.#lastReadMs >= snapshotEveryMs && this.behind();
+  }
+
+  /** Whether the stored head and tail lack what was written since. */
+  behind(): boolean {
+    return this.totalBytes() !== this.#storedBytes;
   }
 
   read(revision: number): {

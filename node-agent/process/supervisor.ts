@@ -262,7 +262,7 @@ export class Supervisor implements Engine {
 
   /**
    * Leaves everything running for the next agent, or ends it first, until `signal` says to leave what is left; says how
-   * many were left and how many ended. A start that has not begun is neither: it is canceled, or comes again to the next agent.
+   * many were left and how many ended. What they wrote until now is reported. A start that has not begun is neither: it is canceled, or comes again to the next agent.
    */
   async close(options: {
     stopProcesses: boolean;
@@ -280,7 +280,7 @@ export class Supervisor implements Engine {
     this.#closed = true;
     clearInterval(this.#reaper);
     this.#ticker.close();
-    for (const child of this.#children.values()) child.close();
+    for (const child of this.#children.values()) child.leave();
     return { left: left.length, stopped: before - left.length };
   }
 }

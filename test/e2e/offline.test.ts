@@ -23,15 +23,17 @@ describe("a node that is stopped in order", () => {
   it("is offline at once, its processes go on, and the next agent finds them", async () => {
     const { id } = await product.api.start({
       node: "n1",
-      command: "echo up; read -r line; exit 7",
+      command: "echo up; read -r line; echo $line; read -r line; exit 7",
       stdin: "pipe",
     });
     await product.api.printed(id, "up");
+    await product.api.get(`POST /v1/processes/${id}/stdin`, { body: { text: "last\n" } });
+    await product.api.printed(id, "last");
     const { pid } = await product.api.process(id);
     expect(await agent().stop()).toEqual({ code: 0, signal: null });
     await product.status("n1", "offline");
     expect(await product.api.process(id)).toMatchObject({ status: "running", stale: true, pid });
-    expect((await product.api.output(id)).text).toBe("up\n");
+    expect((await product.api.output(id)).text).toBe("up\nlast\n");
     expect(existsSync(`/proc/${pid}`)).toBe(true);
     expect((await product.node("n1")).running).toBe(1);
     await comeBack();
