@@ -31,10 +31,13 @@ const lingerMs = 250;
 const poolSize = 3;
 
 export const restingStore = (env: Env): RestingStore =>
-  new RestingStore(() => openPostgresStore({ ...databaseAt(env.HYPERDRIVE.connectionString), poolSize }), {
-    before: beKnown,
-    lingerMs,
-  });
+  new RestingStore(
+    () => openPostgresStore({ ...databaseAt(env.HYPERDRIVE.connectionString), poolSize, isPooled: true }),
+    {
+      before: beKnown,
+      lingerMs,
+    },
+  );
 
 export const openScope = (
   env: Env,

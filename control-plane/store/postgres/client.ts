@@ -17,6 +17,11 @@ export type DatabaseOptions = {
   url: string;
   /** Connections at most; 10 unless said. */
   poolSize?: number;
+  /**
+   * Whether a pooler stands between. A pooler may refuse a connection that begins with parameters, and cannot keep them for one
+   * session: then the limits of statements and locks are those of the database's role.
+   */
+  isPooled?: boolean;
   /** Opens a socket to the place, which the runtime of the control plane has to know how to do. */
   socket: (place: Place) => Failing;
 };
@@ -37,10 +42,10 @@ export type Connection = { sql: Client<Types>; over: AbortSignal };
  * longer there and counts on its answer later, and tries for ever where one closes before it is ready. So a second
  * attempt to connect is refused, and what waits is ended.
  *
- * camelCase columns, int8 as number, Dates, and a limit on every statement and lock.
+ * camelCase columns, int8 as number, Dates, and a limit on every statement and lock, unless a pooler is in between.
  */
 export function openConnection(
-  { url, socket }: DatabaseOptions,
+  { url, socket, isPooled = false }: DatabaseOptions,
   onnotify?: (channel: string, payload: string) => void,
 ): Connection {
   if (url.trim() === "") throw new Error("The URL of the database is empty.");
@@ -54,6 +59,7 @@ export function openConnection(
   // The types of the package leave some of these out.
   const options = {
     ...settings,
+    connection: isPooled ? named : { ...named, ...limits },
     ...(onnotify && { onnotify }),
     onclose: () => end(closed()),
     socket: (place: Place) => {
@@ -98,12 +104,10 @@ const settings = {
   // handler, where the connection breaks before the answer (porsager/postgres#1192). Text arrays are all we send.
   fetch_types: false,
   types: { int8, texts },
-  connection: {
-    application_name: "drover",
-    statement_timeout: statementLimitMs,
-    lock_timeout: lockLimitMs,
-  },
 };
+
+const named = { application_name: "drover" };
+const limits = { statement_timeout: statementLimitMs, lock_timeout: lockLimitMs };
 
 /** A jsonb parameter: the value itself, never its text, so that the column holds an object. */
 export const json = (sql: Sql, value: unknown) => sql.json(storable(value) as JSONValue);

@@ -43,4 +43,13 @@ describe("a client of the database", () => {
     expect(asked.join("")).toContain("select 41 + 1");
     expect(asked.join("")).not.toContain("pg_type");
   });
+
+  it("limits statements and locks, but begins without a parameter where a pooler would refuse it", async () => {
+    const limits = (pool: Pool) =>
+      pool`select current_setting('statement_timeout') as statements, current_setting('lock_timeout') as locks`;
+    expect(await limits(sql)).toEqual([{ statements: "30s", locks: "10s" }]);
+    const pooled = openPool({ ...databaseAt(database.url), isPooled: true });
+    expect(await limits(pooled)).toEqual([{ statements: "0", locks: "0" }]);
+    await pooled.end({ timeout: 0 });
+  });
 });
