@@ -2,7 +2,14 @@ import type { ProcessView } from "#shared/api/process.ts";
 import { isFinal } from "#shared/process-state.ts";
 import type { Start } from "./load.ts";
 
-type Seen = { start: Start; row: ProcessView; ran: boolean; wasFenced: boolean };
+type Seen = {
+  start: Start;
+  row: ProcessView;
+  ran: boolean;
+  wasFenced: boolean;
+  /** When its node was welcomed. */
+  welcomes: number[];
+};
 export type Fault = { kind: string; why: string };
 
 const fault = (kind: string, why: string): Fault => ({ kind, why });
@@ -41,7 +48,22 @@ function faultOfUnknown({ row, ran, start }: Seen): Fault | undefined {
     : undefined;
 }
 
-function faultOfKnown({ row, ran, start, wasFenced }: Seen): Fault | undefined {
+/** How soon a node that is there hears of a stop, and the control plane of an ending. */
+const soonMs = 5000;
+
+/**
+ * A stop that nobody asked for, or that was asked for while the node was away: in a storm it may stay away for longer than the
+ * command takes to end by itself. Then it was not welcomed between the stop and the end, and its ending was told late.
+ */
+function wasLeft({ start, row, welcomes }: Seen): boolean {
+  if (start.stop === "none") return true;
+  const [end, told] = [Date.parse(row.exitedAt ?? ""), Date.parse(row.observedAt ?? "")];
+  const stop = start.stoppedAt ?? end;
+  return told - end > soonMs && !welcomes.some((at) => at > stop && at < end - soonMs);
+}
+
+function faultOfKnown(seen: Seen): Fault | undefined {
+  const { row, ran, start, wasFenced } = seen;
   const { kind } = start.command;
   const wasStopped = row.status === "killed" && row.reason === "stopped";
   if (wasStopped && kind !== "stopped")
@@ -49,8 +71,7 @@ function faultOfKnown({ row, ran, start, wasFenced }: Seen): Fault | undefined {
   // It may be ended before its first line.
   if (!ran && row.status !== "killed" && row.status !== "timed_out")
     return fault("wrong ending", "it ended by itself and left no sign that it ran");
-  // A start that nobody answered is stopped by nobody: in a long storm it comes to the end of its 90 s.
-  const isLeft = kind === "stopped" && start.stop === "none" && !wasStopped;
+  const isLeft = kind === "stopped" && !wasStopped && wasLeft(seen);
   const ending = isLeft ? { status: "exited", exitCode: 99 } : start.command.ending;
   const wrong = Object.entries(ending).filter(([name, value]) => row[name as keyof ProcessView] !== value);
   return wrong.length === 0

@@ -8,6 +8,8 @@ export class Findings {
   readonly counts = new Map<string, number>();
   /** Starts that a control plane gave up as unconfirmed: their nodes were told to stop them. */
   readonly fenced = new Set<string>();
+  /** When agents were welcomed, by node, in ms since 1970. */
+  readonly welcomes = new Map<string, number[]>();
   readonly #rests = new Map<string, string>();
 
   add(kind: string, detail: string): void {
@@ -26,6 +28,9 @@ export class Findings {
   #read(name: string, line: string): void {
     const fenced = /"process\.unconfirmed".*"processId":"(\w+)"/.exec(line)?.[1];
     if (fenced !== undefined) this.fenced.add(fenced);
+    const [, at, nodeId] = /^{"at":"([^"]+)".*"link\.connected".*"nodeId":"(\w+)"/.exec(line) ?? [];
+    if (at !== undefined && nodeId !== undefined)
+      this.welcomes.set(nodeId, [...(this.welcomes.get(nodeId) ?? []), Date.parse(at)]);
     if (line.includes('"level":"error"')) this.add("error in a log", `${name}: ${line.slice(0, 1500)}`);
   }
 

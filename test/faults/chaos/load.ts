@@ -16,6 +16,8 @@ export type Start = {
   id: string | undefined;
   /** Whether a stop was sent; whether it was answered. */
   stop: "none" | "asked" | "answered";
+  /** When the stop was answered, in ms since 1970. */
+  stoppedAt: number | undefined;
   followed: Promise<Followed> | undefined;
 };
 
@@ -47,6 +49,7 @@ export async function putUnderLoad(load: Load, count: number): Promise<Start[]> 
         ifOffline,
         id: undefined,
         stop: "none",
+        stoppedAt: undefined,
         followed: undefined,
       };
       starts.push(start);
@@ -108,7 +111,7 @@ async function stopAfter(load: Load, start: Start, ms: number): Promise<void> {
   start.stop = "asked";
   const path = `/v1/processes/${start.id}/stop`;
   const answer = await load.caller.ask("POST", path, { body: {}, signal: load.limit, waitMs: 15_000 });
-  if (answer?.ok) start.stop = "answered";
+  if (answer?.ok) Object.assign(start, { stop: "answered", stoppedAt: Date.now() });
   else if (answer !== undefined) refused(load, `stop of ${start.id}`, answer.failure);
 }
 

@@ -39,7 +39,8 @@ function faultsOf(followed: Followed, { command }: Start, row: ProcessView): str
   // An ending that was not known when the follower was told may have come to light since.
   else if (followed.exit.status !== row.status && followed.exit.status !== "lost")
     faults.push(`it heard of another ending: ${JSON.stringify(followed.exit)}`);
-  if (!isWhole(row)) return faults;
+  // One that was called lost before its node came back was told the bytes that were known by then.
+  if (!isWhole(row) || followed.exit?.status === "lost") return faults;
   for (const [stream, bytes] of Object.entries(command.output(row.id)) as [Stream, Buffer][])
     if ((followed.reached[stream] ?? 0) !== bytes.length)
       faults.push(`${stream} ended at ${followed.reached[stream] ?? 0} of ${bytes.length}`);

@@ -99,7 +99,13 @@ function checkStart({ look: { fleet }, verdict, start, own, ran }: Check): void 
   if (start.id !== undefined && !own.some(({ id }) => id === start.id))
     findings.add("vanished", `${start.id} of start ${start.n}`);
   for (const row of own) {
-    const fault = faultOfEnding({ start, row, ran, wasFenced: findings.fenced.has(row.id) });
+    const fault = faultOfEnding({
+      start,
+      row,
+      ran,
+      wasFenced: findings.fenced.has(row.id),
+      welcomes: findings.welcomes.get(row.nodeId) ?? [],
+    });
     if (fault !== undefined)
       findings.add(
         fault.kind,
