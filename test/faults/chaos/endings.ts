@@ -1,5 +1,7 @@
 import type { ProcessView } from "#shared/api/process.ts";
 import { isFinal } from "#shared/process-state.ts";
+import { controlPlaneSilenceMs } from "#shared/link/limits.ts";
+import type { LinkEvent } from "./findings.ts";
 import type { Start } from "./load.ts";
 
 type Seen = {
@@ -7,8 +9,8 @@ type Seen = {
   row: ProcessView;
   ran: boolean;
   wasFenced: boolean;
-  /** When its node was welcomed. */
-  welcomes: number[];
+  /** What its node said of its links. */
+  links: LinkEvent[];
 };
 export type Fault = { kind: string; why: string };
 
@@ -48,19 +50,28 @@ function faultOfUnknown({ row, ran, start }: Seen): Fault | undefined {
     : undefined;
 }
 
-/** How soon a node that is there hears of a stop, and the control plane of an ending. */
+/** How soon a node that is there hears of a stop. */
 const soonMs = 5000;
 
 /**
- * A stop that nobody asked for, or that was asked for while the node was away: in a storm it may stay away for longer than the
- * command takes to end by itself. Then it was not welcomed between the stop and the end, and its ending was told late.
+ * Whether a stop that was answered could reach the node before the command ended by itself: in a storm the node may be away for
+ * longer than that takes. It could where a link lived for a while after it: one that was there, or one that came.
  */
-function wasLeft({ start, row, welcomes }: Seen): boolean {
-  if (start.stop === "none") return true;
-  const [end, told] = [Date.parse(row.exitedAt ?? ""), Date.parse(row.observedAt ?? "")];
-  const stop = start.stoppedAt ?? end;
-  return told - end > soonMs && !welcomes.some((at) => at > stop && at < end - soonMs);
+function couldHear({ start, row, links }: Seen): boolean {
+  const [stop, end] = [start.stoppedAt ?? Infinity, Date.parse(row.exitedAt ?? "")];
+  return links.some(
+    ({ at, event }, index) =>
+      event === "link.connected" &&
+      Math.min(lastSign(links[index + 1], at), end) - Math.max(at, stop) > soonMs,
+  );
 }
+
+/** Until when a link is known to have lived: of an agent that was killed nothing is known, and a dead line is noticed late. */
+const lastSign = (next: LinkEvent | undefined, at: number): number => {
+  if (next === undefined) return Infinity;
+  if (next.event !== "link.disconnected") return at;
+  return next.why?.includes("heard nothing") === true ? next.at - controlPlaneSilenceMs : next.at;
+};
 
 function faultOfKnown(seen: Seen): Fault | undefined {
   const { row, ran, start, wasFenced } = seen;
@@ -71,7 +82,7 @@ function faultOfKnown(seen: Seen): Fault | undefined {
   // It may be ended before its first line.
   if (!ran && row.status !== "killed" && row.status !== "timed_out")
     return fault("wrong ending", "it ended by itself and left no sign that it ran");
-  const isLeft = kind === "stopped" && !wasStopped && wasLeft(seen);
+  const isLeft = kind === "stopped" && !wasStopped && !couldHear(seen);
   const ending = isLeft ? { status: "exited", exitCode: 99 } : start.command.ending;
   const wrong = Object.entries(ending).filter(([name, value]) => row[name as keyof ProcessView] !== value);
   return wrong.length === 0

@@ -1,6 +1,14 @@
 /** What is wrong with the product, with where it was seen. Said once each, counted further on. */
 export type Problem = { kind: string; detail: string };
 
+/** What an agent said of its link, in ms since 1970. */
+export type LinkEvent = { at: number; event: string; nodeId?: string; why?: string };
+
+const linkEvent = (line: string): LinkEvent => {
+  const { at, ...said } = JSON.parse(line) as Omit<LinkEvent, "at"> & { at: string };
+  return { ...said, at: Date.parse(at) };
+};
+
 const maxDetailsAKind = 50;
 
 export class Findings {
@@ -8,8 +16,8 @@ export class Findings {
   readonly counts = new Map<string, number>();
   /** Starts that a control plane gave up as unconfirmed: their nodes were told to stop them. */
   readonly fenced = new Set<string>();
-  /** When agents were welcomed, by node, in ms since 1970. */
-  readonly welcomes = new Map<string, number[]>();
+  /** What agents said of their links, by their names. */
+  readonly links = new Map<string, LinkEvent[]>();
   readonly #rests = new Map<string, string>();
 
   add(kind: string, detail: string): void {
@@ -28,9 +36,8 @@ export class Findings {
   #read(name: string, line: string): void {
     const fenced = /"process\.unconfirmed".*"processId":"(\w+)"/.exec(line)?.[1];
     if (fenced !== undefined) this.fenced.add(fenced);
-    const [, at, nodeId] = /^{"at":"([^"]+)".*"link\.connected".*"nodeId":"(\w+)"/.exec(line) ?? [];
-    if (at !== undefined && nodeId !== undefined)
-      this.welcomes.set(nodeId, [...(this.welcomes.get(nodeId) ?? []), Date.parse(at)]);
+    if (line.includes('"event":"link.'))
+      this.links.set(name, [...(this.links.get(name) ?? []), linkEvent(line)]);
     if (line.includes('"level":"error"')) this.add("error in a log", `${name}: ${line.slice(0, 1500)}`);
   }
 

@@ -6,6 +6,7 @@ import { liveStatuses } from "#shared/process-state.ts";
 import type { Query } from "../../../sdk/client.ts";
 import type { Caller } from "./client.ts";
 import { faultOfEnding } from "./endings.ts";
+import type { LinkEvent } from "./findings.ts";
 import type { Fleet } from "./fleet.ts";
 import type { Start } from "./load.ts";
 import { checkFollowed, checkRead, type Heard } from "./outputs.ts";
@@ -99,13 +100,8 @@ function checkStart({ look: { fleet }, verdict, start, own, ran }: Check): void 
   if (start.id !== undefined && !own.some(({ id }) => id === start.id))
     findings.add("vanished", `${start.id} of start ${start.n}`);
   for (const row of own) {
-    const fault = faultOfEnding({
-      start,
-      row,
-      ran,
-      wasFenced: findings.fenced.has(row.id),
-      welcomes: findings.welcomes.get(row.nodeId) ?? [],
-    });
+    const links = linksOf(fleet, row.nodeId);
+    const fault = faultOfEnding({ start, row, ran, wasFenced: findings.fenced.has(row.id), links });
     if (fault !== undefined)
       findings.add(
         fault.kind,
@@ -117,6 +113,10 @@ function checkStart({ look: { fleet }, verdict, start, own, ran }: Check): void 
     else count(verdict.otherwise, `${row.status}${row.reason === null ? "" : `/${row.reason}`}`);
   }
 }
+
+/** An agent tells of its node's id once it is connected. */
+const linksOf = ({ findings }: Fleet, nodeId: string): LinkEvent[] =>
+  [...findings.links.values()].find((links) => links.some((link) => link.nodeId === nodeId)) ?? [];
 
 const count = (counts: Map<string, number>, name: string): void =>
   void counts.set(name, (counts.get(name) ?? 0) + 1);
