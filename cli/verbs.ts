@@ -16,6 +16,7 @@ export const verbs: Verbs = {
     summary: "list the nodes; drain, lease, label or remove them",
     load: () => import("./commands/nodes.ts"),
   },
+  token: { summary: "make, list and revoke tokens", load: () => import("./commands/token.ts") },
   policy: { summary: "say what may be started on the fleet", load: () => import("./commands/policy.ts") },
   events: { summary: "follow nodes as they come, go and change", load: () => import("./commands/events.ts") },
   exec: { summary: "run a command on a node as if it ran here", load: () => import("./commands/exec.ts") },

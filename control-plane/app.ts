@@ -16,6 +16,7 @@ import { processEvents } from "./http/process-events.ts";
 import { processOutput } from "./http/process-output.ts";
 import { processRoutes } from "./http/processes.ts";
 import type { AppEnv, Around, Route } from "./http/route.ts";
+import { tokenRoutes } from "./http/tokens.ts";
 import type { Needs } from "./needs.ts";
 
 const neverClosing = new AbortController().signal;
@@ -57,6 +58,7 @@ export const createAppOf = (needsOf: NeedsOf, closing: AbortSignal = neverClosin
 const allRoutes = (): Route[] => {
   const api = [
     ...accessRoutes,
+    ...tokenRoutes,
     ...nodeRoutes,
     ...processRoutes,
     ...processControlRoutes,

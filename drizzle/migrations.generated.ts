@@ -233,4 +233,21 @@ CREATE INDEX "events_position" ON "events" USING btree ("transaction","id");`,
 );
 `,
   },
+  {
+    tag: "0008_tokens",
+    hash: "5f5a80d1ae39aa9fa9d5bede7ba573698a921be9818d5836a16e3e7e38f9e049",
+    sql: `CREATE TABLE "tokens" (
+	"id" text COLLATE "C" PRIMARY KEY NOT NULL,
+	"hash" text NOT NULL,
+	"name" text NOT NULL,
+	"role" text NOT NULL,
+	"scope" jsonb NOT NULL,
+	"created_by" text COLLATE "C",
+	"created_at" timestamp (3) with time zone NOT NULL,
+	"expires_at" timestamp (3) with time zone,
+	"last_used_at" timestamp (3) with time zone,
+	CONSTRAINT "tokens_hash_unique" UNIQUE("hash")
+);
+`,
+  },
 ];

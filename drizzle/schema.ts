@@ -14,6 +14,7 @@ import {
   uniqueIndex,
 } from "drizzle-orm/pg-core";
 import type { NodeFacts, NodeLoad } from "#shared/api/node.ts";
+import type { Role, TokenScope } from "#shared/api/token.ts";
 import type { StreamName } from "#shared/streams.ts";
 import type { Launch } from "#shared/link/launch.ts";
 import type { EndReason, ProcessStatus } from "#shared/process-state.ts";
@@ -97,6 +98,23 @@ export const joinTokens = pgTable("join_tokens", {
   replace: boolean("replace").notNull(),
   expiresAt: instant("expires_at").notNull(),
   createdAt: instant("created_at").notNull(),
+});
+
+/** Who may use the API; the text of a token is shown once and not kept. One that is revoked is deleted. */
+export const tokens = pgTable("tokens", {
+  id: idText("id").primaryKey(),
+  /** SHA-256 (hex) of the token. */
+  hash: text("hash").notNull().unique(),
+  name: text("name").notNull(),
+  role: text("role").$type<Role>().notNull(),
+  scope: jsonb("scope").$type<TokenScope>().notNull(),
+  /** The token that made it; null: the admin token of the settings. */
+  createdBy: idText("created_by"),
+  createdAt: instant("created_at").notNull(),
+  /** Null: never. */
+  expiresAt: instant("expires_at"),
+  /** To some minutes. */
+  lastUsedAt: instant("last_used_at"),
 });
 
 /** No reference to nodes: the record of a process outlives its node. */

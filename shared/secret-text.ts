@@ -12,3 +12,13 @@ export const sameText = (sent: string, known: string): boolean => {
   for (let at = 0; at < sent.length; at++) difference |= sent.charCodeAt(at) ^ known.charCodeAt(at);
   return difference === 0;
 };
+
+/** 256 random bits as text behind a prefix that says what it is. */
+export const newSecret = (prefix: string): string => {
+  const bytes = crypto.getRandomValues(new Uint8Array(32));
+  const text = btoa(String.fromCharCode(...bytes))
+    .replaceAll("+", "-")
+    .replaceAll("/", "_")
+    .replaceAll("=", "");
+  return `${prefix}_${text}`;
+};

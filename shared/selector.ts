@@ -43,6 +43,12 @@ export function parseSelector(text: string): ParsedSelector {
 export const matchesSelector = (selector: Selector, node: Selectable): boolean =>
   selector.every((term) => holds(term, node));
 
+/** Whether all that one selector matches is matched by another one, as far as their terms show: each term of the outer one is one of the inner's. */
+export const selectorHolds = (outer: Selector, inner: Selector): boolean => {
+  const terms = new Set(inner.map((term) => JSON.stringify(term)));
+  return outer.every((term) => term.kind === "all" || terms.has(JSON.stringify(term)));
+};
+
 /** The keys of terms that are a bare word (`gpu`, `!spot`): where somebody may have meant a name. */
 export const bareKeys = (selector: Selector): string[] =>
   selector.flatMap((term) => (term.kind === "exists" ? [term.key] : []));

@@ -1,7 +1,7 @@
 import type { JoinTokenBody } from "#shared/api/node.ts";
 import { newId } from "#shared/ids.ts";
 import type { Needs } from "../needs.ts";
-import { sha256Hex } from "#shared/secret-text.ts";
+import { newSecret, sha256Hex } from "#shared/secret-text.ts";
 
 /** A join token as its maker sees it; `token` is known only at this moment. */
 export type MadeJoinToken = { id: string; token: string; expiresAt: Date };
@@ -33,13 +33,3 @@ export const joinCommand = (needs: Needs, token: string | undefined, nodeName: s
     `npx drover agent --url ${needs.config.publicUrl} --token ${token ?? '"$DROVER_JOIN_TOKEN"'}`,
     ...(nodeName === undefined ? [] : [`--name ${nodeName}`]),
   ].join(" ");
-
-/** 256 random bits as text behind a prefix that says what it is. */
-export const newSecret = (prefix: string): string => {
-  const bytes = crypto.getRandomValues(new Uint8Array(32));
-  const text = btoa(String.fromCharCode(...bytes))
-    .replaceAll("+", "-")
-    .replaceAll("/", "_")
-    .replaceAll("=", "");
-  return `${prefix}_${text}`;
-};

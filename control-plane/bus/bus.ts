@@ -13,6 +13,7 @@ export type Topic =
   | `process:${string}`
   | `node:${string}`
   | `fanout:${string}`
+  | `token:${string}`
   | `letters:${string}`
   | "instances"
   | "events";

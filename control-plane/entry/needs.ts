@@ -1,5 +1,5 @@
 import { hash, randomBytes } from "node:crypto";
-import { newSecret } from "../actions/make-join-token.ts";
+import { newSecret } from "#shared/secret-text.ts";
 import { createMemoryBus } from "../bus/memory.ts";
 import { openCluster, type Cluster } from "../cluster/cluster.ts";
 import { openLink, type Link } from "../link/link.ts";

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { timestamp } from "#shared/api/common.ts";
 import {
   enrollAnswer,
   enrollBody,
@@ -6,6 +7,7 @@ import {
   joinTokenView,
   type JoinTokenBody,
 } from "#shared/api/node.ts";
+import { roles, tokenScope } from "#shared/api/token.ts";
 import { DroverError } from "#shared/errors.ts";
 import { newId } from "#shared/ids.ts";
 import { enrollNode } from "../actions/enroll-node.ts";
@@ -81,22 +83,27 @@ const me: Route = route({
   method: "get",
   path: "/v1/me",
   operationId: "whoAmI",
-  summary: "Whose token this is",
+  summary: "Whose token this is, and what it may do",
   tag: "access",
   answers: {
     200: {
       description: "The principal",
       schema: z.object({
+        /** Null: the admin token of the settings. */
+        tokenId: z.string().nullable(),
         name: z.string(),
-        role: z.enum(["admin", "operator", "viewer"]),
+        role: z.enum(roles),
+        scope: tokenScope,
+        expiresAt: timestamp.nullable(),
         version: z.string(),
       }),
     },
   },
   failures: [],
-  handle: ({ c, needs }) => {
-    const { name, role } = c.get("principal");
-    return c.json({ name, role, version: needs.config.version });
+  handle: ({ c, needs, principal }) => {
+    const { tokenId, name, role, scope, expiresAt } = principal;
+    const { version } = needs.config;
+    return c.json({ tokenId, name, role, scope, expiresAt: expiresAt?.toISOString() ?? null, version });
   },
 });
 

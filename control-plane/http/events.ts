@@ -32,10 +32,11 @@ export const eventsRoute: Route = route({
     },
   },
   failures: ["invalid_request", "cursor_expired"],
-  handle: async ({ c, needs, query, signal }) => {
+  handle: async (call) => {
+    const { c, needs, query } = call;
     const { text, field } = resumePoint(c, query.from);
     const from = await eventsFrom(needs, text, field);
-    return sse(c, signal, (until) => sseEvents(needs, { from, isNew: text === undefined, signal: until }));
+    return sse(call, (until) => sseEvents(needs, { from, isNew: text === undefined, signal: until }));
   },
 });
 

@@ -27,11 +27,12 @@ export const fanoutEvents: Route = route({
     204: { description: "The stream had ended at this id" },
   },
   failures: ["invalid_request", "not_found"],
-  handle: async ({ c, needs, query, signal }) => {
+  handle: async (call) => {
+    const { c, needs, query } = call;
     const { text, field } = resumePoint(c, query.from);
     const resume = await resumeFanoutPosition(needs, fanoutId(c), text, field);
     if (resume.isEnd) return c.body(null, 204);
-    return sse(c, signal, (until) => sseEvents(followFanout(needs, resume, until)));
+    return sse(call, (until) => sseEvents(followFanout(needs, resume, until)));
   },
 });
 

@@ -1,7 +1,7 @@
 import { drainBody, leaseBody, leaseHeader, leaseView } from "#shared/api/node.ts";
+import { newSecret } from "#shared/secret-text.ts";
 import { drainNode, resumeNode } from "../actions/drain-node.ts";
 import { findLease, leaseNode, releaseNode } from "../actions/lease-node.ts";
-import { newSecret } from "../actions/make-join-token.ts";
 import { rotateKey } from "../actions/rotate-key.ts";
 import { nodeAnswer } from "./answers.ts";
 import { once } from "./idempotency.ts";

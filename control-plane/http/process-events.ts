@@ -32,11 +32,12 @@ export const processEvents: Route = route({
     204: { description: "The stream had ended at this id" },
   },
   failures: ["invalid_request", "not_found"],
-  handle: async ({ c, needs, query, signal }) => {
+  handle: async (call) => {
+    const { c, needs, query } = call;
     const { text, field } = resumePoint(c, query.from);
     const resume = await resumePosition(needs, processId(c), text, field);
     if (resume.position.stage === 3) return c.body(null, 204);
-    return sse(c, signal, (until) => sseEvents(needs, followProcess(needs, resume, until)));
+    return sse(call, (until) => sseEvents(needs, followProcess(needs, resume, until)));
   },
 });
 

@@ -139,13 +139,17 @@ const grep = async ({ c, needs, query, signal }: OutputCall, of: Of): Promise<Re
   return c.json({ ...found, matches, status: of.row.status, exitCode: of.row.exitCode });
 };
 
-const raw = async ({ c, needs, signal }: OutputCall, of: Of, view: View | undefined): Promise<Response> => {
+const raw = async (call: OutputCall, of: Of, view: View | undefined): Promise<Response> => {
+  const { c, needs } = call;
   const { row } = of;
   const headers = {
     "content-type": "application/octet-stream",
     "drover-omitted-bytes": String(row.omittedBytes),
   };
-  if (view === undefined) return c.body(byteStream(await rawOutput(needs, of, signal)), 200, headers);
+  if (view === undefined) {
+    const { signal, end } = call.last();
+    return c.body(byteStream(await rawOutput(needs, of, signal), end), 200, headers);
+  }
   const pieces = await readRaw(needs, of, view);
   return c.body(byteStream(pieces.map((piece) => piece.bytes)), 200, headers);
 };

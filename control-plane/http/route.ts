@@ -2,11 +2,10 @@ import type { Context } from "hono";
 import type { z } from "zod";
 import type { ErrorCode } from "#shared/errors.ts";
 import type { Needs } from "../needs.ts";
+import type { Principal } from "../principal.ts";
 import { parseJson, readBodyText } from "./body.ts";
+import { Lifetime, type Lasting } from "./lifetime.ts";
 import { parseShape } from "./shape.ts";
-
-/** Who asks; today there is one admin token. */
-export type Principal = { name: string; role: "admin"; tokenHash: string };
 
 export type AppEnv = { Variables: { requestId: string; principal: Principal } };
 
@@ -17,11 +16,15 @@ export type Answer = { description: string; schema?: z.ZodType; media?: string }
 export type Call<Query, Body> = {
   c: Context<AppEnv>;
   needs: Needs;
+  /** Who asks; nobody where the route needs no token. */
+  principal: Principal;
   query: Query;
   body: Body;
   bodyText: string;
-  /** Aborts when the client leaves or the control plane closes: it ends waiting, never a process. */
+  /** Aborts when the client leaves, the control plane closes or the token is void: it ends waiting, never a process. */
   signal: AbortSignal;
+  /** The same for an answer that goes on when the route's function is done. */
+  last(): Lasting;
 };
 
 type Method = "get" | "post" | "put" | "patch" | "delete";
@@ -64,20 +67,27 @@ export const route = <Q extends z.ZodType = z.ZodUndefined, B extends z.ZodType 
           : bodyText === "" && contract.bodyOptional
             ? {}
             : parseJson(bodyText);
-      return handle({
-        c,
-        needs: around.needs,
-        query: (contract.query === undefined
-          ? undefined
-          : parseShape(contract.query, queryOf(c), "query")) as z.output<Q>,
-        body: (contract.body === undefined
-          ? undefined
-          : parseShape(contract.body, sent, "body")) as z.output<B>,
-        bodyText,
+      const query = contract.query && parseShape(contract.query, queryOf(c), "query");
+      const body = contract.body && parseShape(contract.body, sent, "body");
+      const principal = c.get("principal");
+      const lifetime = new Lifetime(around.needs, principal, [c.req.raw.signal, around.closing]);
+      const call = {
+        ...{ c, needs: around.needs, principal, bodyText },
+        query: query as z.output<Q>,
+        body: body as z.output<B>,
+        last: () => lifetime.last(),
         get signal() {
-          return AbortSignal.any([c.req.raw.signal, around.closing]);
+          return lifetime.signal;
         },
-      });
+      };
+      try {
+        const answer = await handle(call);
+        lifetime.settle();
+        return answer;
+      } catch (error) {
+        lifetime.end();
+        throw error;
+      }
     },
   };
 };

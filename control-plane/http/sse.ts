@@ -1,5 +1,5 @@
 import type { Context } from "hono";
-import type { AppEnv } from "./route.ts";
+import type { AppEnv, Call } from "./route.ts";
 
 /**
  * Server-sent events, in one file for all routes. Events are pulled: the next one is made only when the last one went to
@@ -26,15 +26,19 @@ export const resumePoint = (
   return { text: header ?? from, field: header === undefined ? "from" : "Last-Event-ID" };
 };
 
-/** Answers with a stream of these events until they end, the client leaves or `signal` aborts; then theirs aborts too. */
+/** Answers with a stream of these events until they end or the call is over; then their signal aborts, too. */
 export const sse = (
-  c: Context<AppEnv>,
-  signal: AbortSignal,
+  { c, last }: Pick<Call<unknown, unknown>, "c" | "last">,
   eventsUntil: (signal: AbortSignal) => AsyncIterator<SseEvent, void>,
 ): Response => {
+  const lasting = last();
   const leaving = new AbortController();
-  const both = AbortSignal.any([signal, leaving.signal]);
-  const source = { events: eventsUntil(both), signal: both, abort: () => leaving.abort() };
+  const both = AbortSignal.any([lasting.signal, leaving.signal]);
+  const abort = (): void => {
+    leaving.abort();
+    lasting.end();
+  };
+  const source = { events: eventsUntil(both), signal: both, abort };
   return c.body(eventStream(source), 200, {
     "content-type": "text/event-stream; charset=utf-8",
     "cache-control": "no-store, no-transform",

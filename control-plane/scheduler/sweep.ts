@@ -29,7 +29,7 @@ export async function endLeases(needs: Needs): Promise<void> {
   log.info("node.leases_over", { nodeIds: over });
 }
 
-/** Forgets ended processes and fan-outs past their retention, events past their week and idempotency keys past their day. */
+/** Forgets ended processes, fan-outs and tokens past their retention, events past their week and idempotency keys past their day. */
 export async function prune(needs: Needs): Promise<void> {
   const { store, config, log } = needs;
   const at = needs.now().getTime();
@@ -42,6 +42,7 @@ export async function prune(needs: Needs): Promise<void> {
   const fanouts = await store.fanouts.prune(new Date(at - config.retentionMs), pruneBatch);
   const keys = await store.idempotency.prune(new Date(at - idempotencyMs));
   const events = await store.events.prune(new Date(at - eventsMs));
-  if (processes + fanouts + keys + events > 0)
-    log.info("records.pruned", { processes, fanouts, keys, events });
+  const tokens = await store.tokens.prune(new Date(at - config.retentionMs));
+  if (processes + fanouts + keys + events + tokens > 0)
+    log.info("records.pruned", { processes, fanouts, keys, events, tokens });
 }

@@ -4,6 +4,7 @@ import type { Fanouts } from "./fanouts.ts";
 import type { JoinTokens, Nodes } from "./nodes.ts";
 import type { Policies } from "./policies.ts";
 import type { Processes } from "./processes.ts";
+import type { Tokens } from "./tokens.ts";
 
 export type { EventPosition, EventRow, NewEvent } from "./events.ts";
 export type * from "./fanouts.ts";
@@ -11,6 +12,7 @@ export type * from "./nodes.ts";
 export type { StoredPolicy } from "./policies.ts";
 export type { NodeSign } from "./presence.ts";
 export type * from "./processes.ts";
+export type { TokenRow } from "./tokens.ts";
 
 /**
  * What Drover remembers, as nouns with verbs. Everything here is one transaction each; a method that returns
@@ -20,6 +22,7 @@ export type * from "./processes.ts";
 export interface Store {
   nodes: Nodes;
   joinTokens: JoinTokens;
+  tokens: Tokens;
   processes: Processes;
   idempotency: Idempotency;
   events: Events;

@@ -19,6 +19,7 @@ import { processes } from "./chapters/processes.ts";
 import { queueing } from "./chapters/queueing.ts";
 import { repeats } from "./chapters/repeats.ts";
 import { service } from "./chapters/service.ts";
+import { tokens } from "./chapters/tokens.ts";
 import { runtime } from "./chosen-runtime.ts";
 
 const calls: Answered[] = [];
@@ -46,6 +47,7 @@ following(product);
 nodes(product);
 queueing(product);
 policy(product);
+tokens(product);
 fanouts(product);
 events(product);
 connections(product);

@@ -15,6 +15,7 @@ import { policiesContract } from "./store-policies.ts";
 import { presenceContract } from "./store-presence.ts";
 import { reportsContract } from "./store-reports.ts";
 import { startsContract } from "./store-starts.ts";
+import { tokensContract } from "./store-tokens.ts";
 
 describe("the Postgres store", () => {
   let database: TestDatabase;
@@ -52,4 +53,5 @@ describe("the Postgres store", () => {
   fanoutsContract(() => store);
   fanoutStepsContract(() => store);
   policiesContract(() => store);
+  tokensContract(() => store);
 });

@@ -45,8 +45,7 @@ export const idempotencyStore = (sql: Sql): Idempotency => ({
 
 const objectExists = (sql: Sql) => sql`(
   exists (select from processes where id = held.object_id) or exists (select from join_tokens where id = held.object_id)
-  or exists (select from nodes where lease_id = held.object_id)
-
+  or exists (select from nodes where lease_id = held.object_id) or exists (select from tokens where id = held.object_id)
   or exists (select from fanouts where id = held.object_id))`;
 
 async function claimed(sql: Sql, claim: Claim): Promise<boolean> {

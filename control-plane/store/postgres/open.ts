@@ -12,6 +12,7 @@ import { letterStore, noticeStore } from "./letters.ts";
 import { nodeStore } from "./nodes.ts";
 import { policyStore } from "./policies.ts";
 import { processStore } from "./processes.ts";
+import { tokenStore } from "./tokens.ts";
 import { withUnavailable } from "./unavailable.ts";
 
 const readyLimitMs = 5_000;
@@ -24,6 +25,7 @@ export function openPostgresStore(options: DatabaseOptions): Store {
   return {
     nodes: withUnavailable(nodeStore(sql)),
     joinTokens: withUnavailable(joinTokenStore(sql)),
+    tokens: withUnavailable(tokenStore(sql)),
     processes: withUnavailable(processStore(sql)),
     idempotency: withUnavailable(idempotencyStore(sql)),
     events: withUnavailable(eventStore(sql)),

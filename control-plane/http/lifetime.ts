@@ -1,0 +1,58 @@
+import { DroverError } from "#shared/errors.ts";
+import { tokenIsVoid } from "../actions/token-watch.ts";
+import type { Needs } from "../needs.ts";
+import type { Principal } from "../principal.ts";
+
+/** How long an answer that streams may go on; whoever streams says when it is over. */
+export type Lasting = { signal: AbortSignal; end(): void };
+
+/**
+ * The time that a request may wait or stream: until the client leaves, the control plane closes, or the token that it came with
+ * is no longer good. The token is looked after from when somebody asks for the signal until the answer is made, or until
+ * whoever took `last` ends it.
+ */
+export class Lifetime {
+  readonly #over = new AbortController();
+  readonly #void = new AbortController();
+  readonly #needs: Needs;
+  readonly #principal: Principal | undefined;
+  readonly #ends: AbortSignal[];
+  #signal: AbortSignal | undefined;
+  #lasts = false;
+
+  constructor(needs: Needs, principal: Principal | undefined, ends: AbortSignal[]) {
+    this.#needs = needs;
+    this.#principal = principal;
+    this.#ends = ends;
+  }
+
+  get signal(): AbortSignal {
+    this.#signal ??= this.#begin();
+    return this.#signal;
+  }
+
+  last(): Lasting {
+    this.#lasts = true;
+    return { signal: this.signal, end: () => this.#over.abort() };
+  }
+
+  /** The answer is made: nothing waits any more, unless it streams. One that waited with a token that is void is none. */
+  settle(): void {
+    if (!this.#lasts) this.#over.abort();
+    if (this.#void.signal.aborted)
+      throw new DroverError("unauthorized", "the token was revoked or has expired meanwhile");
+  }
+
+  /** It failed. */
+  end(): void {
+    this.#over.abort();
+  }
+
+  #begin(): AbortSignal {
+    const principal = this.#principal;
+    if (principal === undefined || principal.kind === "root") return AbortSignal.any(this.#ends);
+    const over = AbortSignal.any([...this.#ends, this.#over.signal]);
+    void tokenIsVoid(this.#needs, principal, over).then((isVoid) => isVoid && this.#void.abort());
+    return AbortSignal.any([...this.#ends, this.#void.signal]);
+  }
+}
