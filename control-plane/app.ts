@@ -9,6 +9,7 @@ import { fanoutEvents } from "./http/fanout-events.ts";
 import { fanoutRoutes } from "./http/fanouts.ts";
 import { healthRoutes } from "./http/health.ts";
 import { nodeRoutes } from "./http/nodes.ts";
+import { isOpen } from "./http/permissions.ts";
 import { onError } from "./http/problem.ts";
 import { policyRoutes } from "./http/policy.ts";
 import { processControlRoutes } from "./http/process-control.ts";
@@ -43,13 +44,13 @@ export const createAppOf = (needsOf: NeedsOf, closing: AbortSignal = neverClosin
   // The order is the check: routes without a token first, then the token, then all others.
   serve(
     app,
-    routes.filter((route) => route.open === true),
+    routes.filter((route) => isOpen(route.operationId)),
     aroundOf,
   );
   app.use("/v1/*", authenticate(needsOf));
   serve(
     app,
-    routes.filter((route) => route.open !== true),
+    routes.filter((route) => !isOpen(route.operationId)),
     aroundOf,
   );
   return app;

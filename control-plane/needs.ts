@@ -3,7 +3,7 @@ import type { PlainFrame, RequestFrame } from "#shared/link/frames.ts";
 import type { Launch } from "#shared/link/launch.ts";
 import type { Bus } from "./bus/bus.ts";
 import type { QueueGauge } from "./queue-gauge.ts";
-import type { HandOut, NodeSign, Store } from "./store/store.ts";
+import type { HandOut, NodeSign, Sight, Store } from "./store/store.ts";
 
 /** What every action may use; the entry of a runtime builds it once. */
 export interface Needs {
@@ -14,6 +14,8 @@ export interface Needs {
   queue: QueueGauge;
   config: Config;
   log: Log;
+  /** On whose behalf something is done sees only this part of the fleet; the store shows nothing else then. */
+  within?: Sight;
   /** The id of this control plane among those that share the database. */
   instance: string;
   now(): Date;

@@ -8,13 +8,14 @@
 import { globMatches } from "./glob.ts";
 import { labelKeyProblem, type Labels, labelValueProblem } from "./labels.ts";
 
-type Term =
+/** One condition on a node. */
+export type Term =
   | { kind: "all" }
   | { kind: "glob"; pattern: string }
   | { kind: "exists"; key: string; wanted: boolean }
   | { kind: "in"; key: string; values: readonly string[]; wanted: boolean };
 
-/** A parsed selector; its terms are for matchesSelector only. */
+/** A parsed selector; its terms are for matchesSelector, and for the statements that match in the database. */
 export type Selector = readonly Term[];
 /** A selector, or which term is wrong and why. */
 export type ParsedSelector = { ok: true; selector: Selector } | { ok: false; error: string };

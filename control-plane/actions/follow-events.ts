@@ -44,10 +44,8 @@ export async function* followEvents(
   while (!signal.aborted) {
     const page = await needs.store.events.after(position, pageSize);
     if (page === "expired") return;
-    for (const event of page.events) {
-      yield event;
-      position = event.position;
-    }
-    if (page.events.length < pageSize) await watch.next(page.heldBack ? lookSoonMs : lookEveryMs, signal);
+    yield* page.events;
+    position = page.upTo;
+    if (page.isLast) await watch.next(page.heldBack ? lookSoonMs : lookEveryMs, signal);
   }
 }

@@ -14,6 +14,7 @@ import { launchOf, withoutSecrets } from "./launch.ts";
 import { requireSupported } from "./not-supported.ts";
 import { requireAllowed } from "./require-allowed.ts";
 import { inputDigest } from "./input-digest.ts";
+import { requireWithin } from "./within-scope.ts";
 import { sealSecrets } from "./sealed-secrets.ts";
 
 /** Places come up as processes end. */
@@ -59,7 +60,8 @@ export const startProcess = async (
   id = newId("proc"),
   { leaseId, fanoutId }: OnBehalf = {},
 ): Promise<Started> => {
-  // Before anything is stored: what is asked for, then the policy, then the node's state.
+  // Before anything is stored: the scope of who asks, what is asked for, then the policy, then the node's state.
+  await requireWithin(needs, body);
   requireSupported(body);
   const allowed = await requireAllowed(needs, body);
   const { nodeId, handOut } = await admitStart(needs, body, leaseId);

@@ -1,6 +1,7 @@
 import type { TokenBody, TokenScope } from "#shared/api/token.ts";
-import { parseSelector, selectorHolds, type Selector } from "#shared/selector.ts";
+import { selectorHolds, type Selector } from "#shared/selector.ts";
 import type { Principal } from "../principal.ts";
+import { sightOf } from "./within-scope.ts";
 
 /**
  * Why this principal may not make such a token: one makes only tokens that reach no further and last no longer than oneself.
@@ -14,7 +15,7 @@ export const beyondMaker = (
     return `scope.chatId must be that of your own token, ${own.chatId}`;
   if (own.tasks !== undefined && !isAmong(own.tasks, scope.tasks))
     return "scope.tasks must be among those of your own token";
-  if (!selectorHolds(selectorOf(own), selectorOf(scope)))
+  if (!selectorHolds(termsOf(own), termsOf(scope)))
     return `scope.selector must have every term of that of your own token, ${own.selector}`;
   if (ownEnd !== null && (expiresAt === undefined || Date.parse(expiresAt) > ownEnd.getTime()))
     return `expiresAt must not be later than that of your own token, ${ownEnd.toISOString()}`;
@@ -24,9 +25,4 @@ export const beyondMaker = (
 const isAmong = (own: string[], wanted: string[] | undefined): boolean =>
   wanted !== undefined && wanted.every((task) => own.includes(task));
 
-// What is stored was parsed at the door; no selector is every node.
-const selectorOf = ({ selector }: TokenScope): Selector => {
-  const parsed = parseSelector(selector ?? "*");
-  if (!parsed.ok) throw new Error(`A stored selector cannot be read: ${parsed.error}`);
-  return parsed.selector;
-};
+const termsOf = (scope: TokenScope): Selector => sightOf(scope)?.selector ?? [];

@@ -13,6 +13,7 @@ import { newId } from "#shared/ids.ts";
 import { enrollNode } from "../actions/enroll-node.ts";
 import { joinCommand, makeJoinToken } from "../actions/make-join-token.ts";
 import { once } from "./idempotency.ts";
+import { allowedTo } from "./permissions.ts";
 import { route, type Call, type Route } from "./route.ts";
 
 const joinToken: Route = route({
@@ -59,7 +60,6 @@ const enroll: Route = route({
   operationId: "enrollNode",
   summary: "Make a node of a join token (called by the agent)",
   tag: "access",
-  open: true,
   body: enrollBody,
   answers: {
     201: { description: "Enrolled", schema: enrollAnswer },
@@ -95,6 +95,8 @@ const me: Route = route({
         role: z.enum(roles),
         scope: tokenScope,
         expiresAt: timestamp.nullable(),
+        /** The operations of this description that its role and scope let it through to. */
+        may: z.array(z.string()),
         version: z.string(),
       }),
     },
@@ -103,7 +105,11 @@ const me: Route = route({
   handle: ({ c, needs, principal }) => {
     const { tokenId, name, role, scope, expiresAt } = principal;
     const { version } = needs.config;
-    return c.json({ tokenId, name, role, scope, expiresAt: expiresAt?.toISOString() ?? null, version });
+    const may = allowedTo(principal);
+    return c.json({
+      ...{ tokenId, name, role, scope, expiresAt: expiresAt?.toISOString() ?? null },
+      ...{ may, version },
+    });
   },
 });
 

@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import { describeRoute, generateSpecs, resolver, validator, type DescribeRouteOptions } from "hono-openapi";
 import { errorStatus } from "#shared/errors.ts";
 import { problemAnswer } from "./answers.ts";
+import { isOpen } from "./permissions.ts";
 import type { Route } from "./route.ts";
 
 const noHook = (): void => {};
@@ -49,7 +50,7 @@ const operationOf = (route: Route): DescribeRouteOptions => ({
   operationId: route.operationId,
   summary: route.summary,
   tags: [route.tag],
-  ...(route.open === true ? { security: [] } : {}),
+  ...(isOpen(route.operationId) ? { security: [] } : {}),
   ...(route.bodyOptional === true ? { requestBody: { required: false, content: {} } } : {}),
   responses: { ...answersOf(route), ...failuresOf(route) },
 });
@@ -69,12 +70,11 @@ const answersOf = (route: Route): Responses =>
     }),
   );
 
-// Several codes may share a status: they are listed together. Every route can fail for want of a token, or inside.
+// Several codes may share a status: they are listed together. Every route can fail for want of a token or of its rights, or inside.
 const failuresOf = (route: Route): Responses => {
-  const always =
-    route.open === true
-      ? (["internal", "unavailable"] as const)
-      : (["unauthorized", "internal", "unavailable"] as const);
+  const always = isOpen(route.operationId)
+    ? (["internal", "unavailable"] as const)
+    : (["unauthorized", "forbidden", "internal", "unavailable"] as const);
   const codes = [...new Set([...route.failures, ...always])];
   const statuses = [...new Set(codes.map((code) => errorStatus[code]))];
   return Object.fromEntries(

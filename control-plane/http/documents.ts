@@ -12,7 +12,6 @@ export const documentRoutes = (others: Route[]): Route[] => {
     operationId: "describeApi",
     summary: "This description",
     tag: "service",
-    open: true,
     answers: { 200: { description: "OpenAPI 3.1", schema: z.record(z.string(), z.unknown()) } },
     failures: [],
     handle: async ({ c, needs }) => {
@@ -29,7 +28,6 @@ export const documentRoutes = (others: Route[]): Route[] => {
     operationId: "readDocs",
     summary: "This description as a page",
     tag: "service",
-    open: true,
     answers: { 200: { description: "A page", media: "text/html" } },
     failures: [],
     handle: ({ c }) => {

@@ -12,6 +12,7 @@ import type { FanoutRow } from "../store/store.ts";
 import { fanoutAnswer, fanoutNodePage, fanoutPage } from "./answers.ts";
 import { fanoutNodeView, fanoutSummary, fanoutView } from "./fanout-view.ts";
 import { once } from "./idempotency.ts";
+import type { OperationId } from "./permissions.ts";
 import { route, type AppEnv, type Route } from "./route.ts";
 
 /** The id in the path; what has not the shape of one is no fan-out and never reaches the database. */
@@ -109,7 +110,7 @@ const nodes: Route = route({
 
 type Steering = {
   verb: string;
-  operationId: string;
+  operationId: OperationId;
   summary: string;
   act: (needs: Needs, id: string) => Promise<FanoutRow>;
 };

@@ -8,7 +8,6 @@ const healthz: Route = route({
   operationId: "isAlive",
   summary: "The control plane is up",
   tag: "service",
-  open: true,
   answers: { 200: { description: "Up", schema: z.object({ status: z.literal("ok") }) } },
   failures: [],
   handle: ({ c }) => c.json({ status: "ok" }),
@@ -20,7 +19,6 @@ const readyz: Route = route({
   operationId: "isReady",
   summary: "The database answers and its schema is current",
   tag: "service",
-  open: true,
   answers: { 200: { description: "Ready", schema: z.object({ status: z.literal("ready") }) } },
   failures: ["unavailable"],
   handle: async ({ c, needs }) => {

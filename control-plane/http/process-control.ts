@@ -3,6 +3,7 @@ import { extendBody, signalBody, stdinBody, stopBody, waitAnswer, waitBody } fro
 import { extendTimeout, listPorts, signalProcess, writeStdin } from "../actions/steer-process.ts";
 import { routeNotSupported } from "../actions/not-supported.ts";
 import { stopProcess } from "../actions/stop-process.ts";
+import { getProcess } from "../actions/wait-final.ts";
 import { waitForCondition } from "../actions/wait-condition.ts";
 import { processAnswer } from "./answers.ts";
 import { processId } from "./process-id.ts";
@@ -129,8 +130,11 @@ const resize: Route = route({
   summary: "Resize the terminal of a process (not built yet)",
   tag: "processes",
   answers: {},
-  failures: ["not_supported"],
-  handle: () => routeNotSupported("resize"),
+  failures: ["not_found", "not_supported"],
+  handle: async ({ c, needs }) => {
+    await getProcess(needs, processId(c));
+    return routeNotSupported("resize");
+  },
 });
 
 const attach: Route = route({
@@ -140,8 +144,11 @@ const attach: Route = route({
   summary: "Attach to the terminal of a process (not built yet)",
   tag: "processes",
   answers: {},
-  failures: ["not_supported"],
-  handle: () => routeNotSupported("attach"),
+  failures: ["not_found", "not_supported"],
+  handle: async ({ c, needs }) => {
+    await getProcess(needs, processId(c));
+    return routeNotSupported("attach");
+  },
 });
 
 export const processControlRoutes: Route[] = [wait, signalRoute, stop, stdin, extend, ports, resize, attach];

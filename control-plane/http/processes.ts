@@ -13,6 +13,7 @@ import { deleteProcess } from "../actions/steer-process.ts";
 import { cancelKey } from "../actions/stop-process.ts";
 import { ended, getProcess, waitFinal, waitUntil } from "../actions/wait-final.ts";
 import { Watch } from "../actions/watch.ts";
+import { requireWithin } from "../actions/within-scope.ts";
 import { processAnswer, processPage, processWithResultAnswer } from "./answers.ts";
 import { once } from "./idempotency.ts";
 import { processId } from "./process-id.ts";
@@ -198,6 +199,7 @@ const cancel: Route = route({
   },
   failures: ["invalid_request", "not_found", "not_supported", "payload_too_large", "unsupported_media_type"],
   handle: async ({ c, needs, body, signal }) => {
+    await requireWithin(needs, body);
     if (body.node === undefined) return routeNotSupported("chatId");
     const row = await cancelKey(needs, { node: body.node, key: body.key, signal });
     return c.json({ fenced: row === null, process: row === null ? null : await processView(needs, row) });

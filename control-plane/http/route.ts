@@ -4,7 +4,9 @@ import type { ErrorCode } from "#shared/errors.ts";
 import type { Needs } from "../needs.ts";
 import type { Principal } from "../principal.ts";
 import { parseJson, readBodyText } from "./body.ts";
+import { needsWithin } from "../actions/within-scope.ts";
 import { Lifetime, type Lasting } from "./lifetime.ts";
+import { authorize, isOpen, type OperationId } from "./permissions.ts";
 import { parseShape } from "./shape.ts";
 
 export type AppEnv = { Variables: { requestId: string; principal: Principal } };
@@ -34,11 +36,9 @@ export type Tag = "processes" | "fanouts" | "nodes" | "policy" | "access" | "ser
 export type Contract<Q extends z.ZodType, B extends z.ZodType> = {
   method: Method;
   path: string;
-  operationId: string;
+  operationId: OperationId;
   summary: string;
   tag: Tag;
-  /** Needs no token. */
-  open?: boolean;
   query?: Q;
   body?: B;
   /** A missing body counts as `{}`. */
@@ -52,7 +52,10 @@ export type Route = Contract<z.ZodType, z.ZodType> & {
 };
 export type Around = { needs: Needs; closing: AbortSignal };
 
-/** Joins a contract and its function: size, type, JSON and shape are checked in this order before the function runs. */
+/**
+ * Joins a contract and its function: size, type, JSON and shape are checked in this order, then what the token may do, before the
+ * function runs on what the token may see.
+ */
 export const route = <Q extends z.ZodType = z.ZodUndefined, B extends z.ZodType = z.ZodUndefined>(
   contract: Contract<Q, B> & { handle(call: Call<z.output<Q>, z.output<B>>): Promise<Response> | Response },
 ): Route => {
@@ -70,9 +73,11 @@ export const route = <Q extends z.ZodType = z.ZodUndefined, B extends z.ZodType 
       const query = contract.query && parseShape(contract.query, queryOf(c), "query");
       const body = contract.body && parseShape(contract.body, sent, "body");
       const principal = c.get("principal");
+      if (!isOpen(contract.operationId)) authorize(contract.operationId, principal);
+      const needs = principal === undefined ? around.needs : needsWithin(around.needs, principal.scope);
       const lifetime = new Lifetime(around.needs, principal, [c.req.raw.signal, around.closing]);
       const call = {
-        ...{ c, needs: around.needs, principal, bodyText },
+        ...{ c, needs, principal, bodyText },
         query: query as z.output<Q>,
         body: body as z.output<B>,
         last: () => lifetime.last(),

@@ -1,4 +1,5 @@
 import type { EventType } from "#shared/api/event.ts";
+import type { Sight } from "./sight.ts";
 
 /**
  * What happened, kept for those who follow everything. Events are ordered by position: the transaction that wrote them,
@@ -8,7 +9,7 @@ import type { EventType } from "#shared/api/event.ts";
 export interface Events {
   append(events: NewEvent[]): Promise<void>;
   /** In order, behind this position; `expired` when something behind it is no longer kept. */
-  after(position: EventPosition, limit: number): Promise<EventPage | "expired">;
+  after(position: EventPosition, limit: number, within?: Sight): Promise<EventPage | "expired">;
   /** Where one begins who wants what comes: behind all that has happened, but for what overlaps with a transaction that is open. */
   newest(): Promise<EventPosition>;
   /** Whether a position lies ahead of everything that was written. */
@@ -28,5 +29,8 @@ export type NewEvent = {
 
 export type EventRow = NewEvent & { position: EventPosition };
 
-/** `heldBack`: there are more, which wait for an open transaction; nobody says when it ends, so look again soon. */
-export type EventPage = { events: EventRow[]; heldBack: boolean };
+/**
+ * `upTo`: the position behind this page, on which there may be events that are not seen; `isLast`: there are no more for now. `heldBack`:
+ * there are, which wait for an open transaction; nobody says when it ends, so look again soon.
+ */
+export type EventPage = { events: EventRow[]; upTo: EventPosition; isLast: boolean; heldBack: boolean };

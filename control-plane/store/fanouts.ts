@@ -1,6 +1,7 @@
 import type { ProcessTemplate } from "#shared/api/process.ts";
 import type { FanoutCounts, FanoutNodeStatus, FanoutStatus, Share } from "#shared/fanout-state.ts";
 import type { StreamName } from "#shared/streams.ts";
+import type { Sight } from "./sight.ts";
 
 /** What was asked of the order of starts. */
 export type FanoutPlan = {
@@ -104,12 +105,17 @@ export type KeptOutput = { stream: StreamName; head: Uint8Array; tail: Uint8Arra
 
 export type Refusal = Claim & { status: "waiting" | "skipped"; reason: string | null };
 
+type Page<Place> = { limit: number; after?: Place | undefined; within?: Sight | undefined };
+
+/** Whoever sees a part of the fleet sees of a fan-out that has a node there only what is on such nodes, in its counts, too. */
 export interface Fanouts {
   /** Stores the fan-out as running with all its nodes waiting. */
   create(fanout: NewFanout): Promise<void>;
-  get(id: string): Promise<FanoutRow | undefined>;
+  get(id: string, within?: Sight): Promise<FanoutRow | undefined>;
   /** Newest first, after the id `after`. */
-  list(query: { limit: number; after?: string | undefined }): Promise<FanoutRow[]>;
+  list(query: Page<string>): Promise<FanoutRow[]>;
+  /** Whether all its nodes are seen. */
+  isWithin(id: string, within: Sight): Promise<boolean>;
   sealed(id: string): Promise<Uint8Array | null>;
   /** The ids of those that are not final. */
   open(): Promise<string[]>;
@@ -132,13 +138,13 @@ export interface Fanouts {
   /** Every node that ended without success waits again as a new attempt; returns how many (0 also while it is being canceled). */
   retry(id: string, now: Date): Promise<number>;
   /** In the order of starts, after the position `after`. */
-  nodes(id: string, query: { limit: number; after?: number | undefined }): Promise<FanoutNodeRow[]>;
+  nodes(id: string, query: Page<number>): Promise<FanoutNodeRow[]>;
   /** All nodes that do not wait. */
-  begun(id: string): Promise<FanoutNodeRow[]>;
+  begun(id: string, within?: Sight): Promise<FanoutNodeRow[]>;
   /** Ended nodes whose processes ended alike, the largest groups first, and how many groups there are. */
   groups(
     id: string,
-    bounds: { groups: number; names: number },
+    bounds: { groups: number; names: number; within?: Sight | undefined },
   ): Promise<{ groups: FanoutGroupRow[]; groupCount: number }>;
   /** What is kept of the output of ended processes; one with bytes that were never reported is left out. */
   kept(processIds: string[]): Promise<Map<string, KeptOutput[]>>;

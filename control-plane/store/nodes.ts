@@ -1,6 +1,7 @@
 import type { EnrollBody, JoinTokenBody, NodeFacts, NodeLoad } from "#shared/api/node.ts";
 import type { Maintenance } from "#shared/node-hold.ts";
 import type { Presence } from "./presence.ts";
+import type { Sight } from "./sight.ts";
 
 export type NodeRow = Maintenance & {
   id: string;
@@ -32,12 +33,12 @@ export type NodeRow = Maintenance & {
   queued: number;
 };
 
-export type ListNodes = { limit: number; after?: string | undefined };
+export type ListNodes = { limit: number; after?: string | undefined; within?: Sight | undefined };
 
 export interface Nodes extends Presence {
-  /** By id or by name. */
-  find(idOrName: string): Promise<NodeRow | undefined>;
-  /** All nodes newest first, after the id `after`; selector and presence are matched by the caller. */
+  /** By id or by name, if it is seen. */
+  find(idOrName: string, within?: Sight): Promise<NodeRow | undefined>;
+  /** All nodes that are seen newest first, after the id `after`; what else is asked of them is matched by the caller. */
   list(query: ListNodes): Promise<NodeRow[]>;
   /** Only the fields given; `taken` when the name belongs to another node. */
   patch(

@@ -3,6 +3,7 @@ import type { Launch } from "#shared/link/launch.ts";
 import type { EndReason, ProcessStatus } from "#shared/process-state.ts";
 import type { StreamName } from "#shared/streams.ts";
 import type { NodeRow } from "./nodes.ts";
+import type { Sight } from "./sight.ts";
 
 /** env and stdin text of a start, sealed; the rest of the launch is plain. */
 export type NewProcess = {
@@ -96,6 +97,8 @@ export type ListProcesses = {
   labels?: Record<string, string> | undefined;
   limit: number;
   after?: string | undefined;
+  /** Only what is seen. */
+  within?: Sight | undefined;
 };
 
 export interface Processes {
@@ -104,7 +107,8 @@ export interface Processes {
    * On a node that drains, or is leased (at `createdAt`) and not to this start, nothing is stored: `held`.
    */
   insert(start: NewProcess): Promise<InsertOutcome>;
-  get(id: string): Promise<ProcessRow | undefined>;
+  /** The process, if it is seen. */
+  get(id: string, within?: Sight): Promise<ProcessRow | undefined>;
   list(query: ListProcesses): Promise<ProcessRow[]>;
   /** The sealed part of a start, while it is not final. */
   sealed(id: string): Promise<Uint8Array | null>;

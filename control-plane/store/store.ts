@@ -12,6 +12,7 @@ export type * from "./nodes.ts";
 export type { StoredPolicy } from "./policies.ts";
 export type { NodeSign } from "./presence.ts";
 export type * from "./processes.ts";
+export type { Sight } from "./sight.ts";
 export type { TokenRow } from "./tokens.ts";
 
 /**

@@ -14,6 +14,7 @@ import { nodesContract } from "./store-nodes.ts";
 import { policiesContract } from "./store-policies.ts";
 import { presenceContract } from "./store-presence.ts";
 import { reportsContract } from "./store-reports.ts";
+import { sightContract } from "./store-sight.ts";
 import { startsContract } from "./store-starts.ts";
 import { tokensContract } from "./store-tokens.ts";
 
@@ -54,4 +55,5 @@ describe("the Postgres store", () => {
   fanoutStepsContract(() => store);
   policiesContract(() => store);
   tokensContract(() => store);
+  sightContract(() => store);
 });

@@ -8,23 +8,30 @@ import type { EventType } from "#shared/api/event.ts";
 import type { EventPosition, EventRow, Events, NewEvent } from "../events.ts";
 import { json, type Sql } from "./client.ts";
 import { type Pool } from "./pool.ts";
+import { seesEvent } from "./sight.ts";
 
 type Numbered = { transaction: string; id: number };
-type Shown = NewEvent & Numbered & { settled: boolean };
+type Shown = NewEvent & Numbered & { settled: boolean; seen: boolean };
 
 const pruned = "pruned";
 
 export const eventStore = (sql: Pool): Events => ({
   append: (events) => appendEvents(sql, events),
 
-  async after(position, limit) {
+  async after(position, limit, within) {
     const rows = await sql<Shown[]>`
-      select id, transaction, at, type, node_id, data,
+      select id, transaction, at, type, node_id, data, ${seesEvent(sql, within)} as seen,
         transaction < (select pg_snapshot_xmin(pg_current_snapshot())) as settled
       from events where ${behind(sql, position)} order by transaction, id limit ${limit}`;
     if (rows.some(({ type }) => (type as string) === pruned)) return "expired";
     const settled = rows.filter((row) => row.settled);
-    return { events: settled.map(eventRow), heldBack: settled.length < rows.length };
+    const last = settled.at(-1);
+    return {
+      events: settled.filter(({ seen }) => seen).map(eventRow),
+      upTo: last === undefined ? position : positionOf(last),
+      isLast: rows.length < limit || settled.length < rows.length,
+      heldBack: settled.length < rows.length,
+    };
   },
 
   async newest() {
@@ -93,7 +100,7 @@ const positionOf = (numbered: Numbered | undefined): EventPosition => ({
   id: numbered?.id ?? 0,
 });
 
-const eventRow = ({ transaction, id, settled: _settled, ...event }: Shown): EventRow => ({
+const eventRow = ({ transaction, id, settled: _settled, seen: _seen, ...event }: Shown): EventRow => ({
   ...event,
   position: positionOf({ transaction, id }),
 });

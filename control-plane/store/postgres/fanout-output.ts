@@ -1,5 +1,6 @@
 import type { FanoutGroupRow, Fanouts, KeptOutput } from "../fanouts.ts";
 import type { Sql } from "./client.ts";
+import { seesFanoutNode } from "./sight.ts";
 
 /**
  * The tables `each`, `hashed` and `digests` (process_id, digest) for a `with` that has the processes of `ended`. The
@@ -32,7 +33,7 @@ export const output = (sql: Sql): Pick<Fanouts, "groups" | "kept"> => ({
       select count(*) as count, status, exit_code, sha256, count(*) over () as group_count,
         to_json((array_agg(node_name order by position))[1:${bounds.names}::int]) as nodes,
         (array_agg(process_id order by position))[1] as process_id
-      from fanout_nodes where fanout_id = ${id} and sha256 is not null
+      from fanout_nodes where fanout_id = ${id} and sha256 is not null and ${seesFanoutNode(sql, bounds.within)}
       group by status, exit_code, sha256
       order by count(*) desc, min(position) limit ${bounds.groups}`;
     const groups = found.map(({ groupCount: _groupCount, ...group }) => group);

@@ -1,7 +1,9 @@
 import { fanoutNodeStatuses, type FanoutCounts } from "#shared/fanout-state.ts";
 import type { FanoutPlan, FanoutRow } from "../fanouts.ts";
+import type { Sight } from "../sight.ts";
 import type { fanouts } from "../../../drizzle/schema.ts";
 import type { Sql } from "./client.ts";
+import { seesFanoutNode } from "./sight.ts";
 
 export type FanoutRecord = Omit<typeof fanouts.$inferSelect, "sealed" | "plan" | "process" | "status"> & {
   plan: FanoutPlan;
@@ -19,11 +21,12 @@ const countsOf = (found: Partial<FanoutCounts> | null): FanoutCounts => {
 };
 
 /** Fan-outs with how many of their nodes are in each state, to be followed by `where`. */
-export const fanoutsWithCounts = (sql: Sql) => sql`
+export const fanoutsWithCounts = (sql: Sql, within?: Sight) => sql`
   select id, selector, process, plan, status, reason, created_at, expires_at, last_start_at, ended_at, counts
   from fanouts cross join lateral (
     select jsonb_object_agg(each.status, each.count) as counts from (
-      select node.status, count(*) from fanout_nodes node where node.fanout_id = fanouts.id group by node.status) each
+      select status, count(*) from fanout_nodes
+      where fanout_id = fanouts.id and ${seesFanoutNode(sql, within)} group by status) each
   ) counted`;
 
 export const nodeColumns = (sql: Sql) => sql`

@@ -5,9 +5,10 @@ import { advance } from "./fanout-advance.ts";
 import { output } from "./fanout-output.ts";
 import { fanoutRow, fanoutsWithCounts, nodeColumns, type FanoutRecord } from "./fanout-rows.ts";
 import { steering } from "./fanout-steering.ts";
+import { seesFanout, seesFanoutNode } from "./sight.ts";
 import { storable } from "./text.ts";
 
-type Reading = Pick<Fanouts, "get" | "list" | "sealed" | "open" | "running" | "nodes" | "begun">;
+type Reading = Pick<Fanouts, "get" | "list" | "isWithin" | "sealed" | "open" | "running" | "nodes" | "begun">;
 
 export const fanoutStore = (sql: Pool): Fanouts => ({
   async create(fanout) {
@@ -37,15 +38,23 @@ export const fanoutStore = (sql: Pool): Fanouts => ({
 });
 
 const reading = (sql: Sql): Reading => ({
-  async get(id) {
-    const [found] = await sql<FanoutRecord[]>`${fanoutsWithCounts(sql)} where id = ${id}`;
+  async get(id, within) {
+    const [found] = await sql<FanoutRecord[]>`
+      ${fanoutsWithCounts(sql, within)} where id = ${id} and ${seesFanout(sql, within)}`;
     return found && fanoutRow(found);
   },
 
-  async list({ after, limit }) {
+  async list({ after, limit, within }) {
     const found = await sql<FanoutRecord[]>`
-      ${fanoutsWithCounts(sql)} ${after === undefined ? sql`` : sql`where id < ${after}`} order by id desc limit ${limit}`;
+      ${fanoutsWithCounts(sql, within)} where ${seesFanout(sql, within)}
+      ${after === undefined ? sql`` : sql`and id < ${after}`} order by id desc limit ${limit}`;
     return found.map(fanoutRow);
+  },
+
+  async isWithin(id, within) {
+    const outside = await sql`
+      select from fanout_nodes where fanout_id = ${id} and not ${seesFanoutNode(sql, within)} limit 1`;
+    return outside.length === 0;
   },
 
   async sealed(id) {
@@ -65,17 +74,18 @@ const reading = (sql: Sql): Reading => ({
     return found.map(({ processId }) => processId);
   },
 
-  async nodes(id, { after = -1, limit }) {
+  async nodes(id, { after = -1, limit, within }) {
     const found = await sql<FanoutNodeRow[]>`
       select ${nodeColumns(sql)} from fanout_nodes
-      where fanout_id = ${id} and position > ${after} order by position limit ${limit}`;
+      where fanout_id = ${id} and position > ${after} and ${seesFanoutNode(sql, within)}
+      order by position limit ${limit}`;
     return [...found];
   },
 
-  async begun(id) {
+  async begun(id, within) {
     const found = await sql<FanoutNodeRow[]>`
       select ${nodeColumns(sql)} from fanout_nodes
-      where fanout_id = ${id} and status <> 'waiting' order by position`;
+      where fanout_id = ${id} and status <> 'waiting' and ${seesFanoutNode(sql, within)} order by position`;
     return [...found];
   },
 });

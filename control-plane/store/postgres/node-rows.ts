@@ -1,9 +1,10 @@
 import type { EndReason } from "#shared/process-state.ts";
-import type { NodeRow } from "../store.ts";
+import type { NodeRow, Sight } from "../store.ts";
 import type { nodes } from "../../../drizzle/schema.ts";
 import type { Sql } from "./client.ts";
 import { isAlive } from "./instances.ts";
 import { unfinished } from "./process-rows.ts";
+import { seesNode } from "./sight.ts";
 import { storable } from "./text.ts";
 
 export type NodeRecord = typeof nodes.$inferSelect & { running: number; queued: number };
@@ -21,10 +22,11 @@ export const nodesWithCounts = (sql: Sql) => sql`
     select count(*) filter (where status <> 'queued') as running, count(*) filter (where status = 'queued') as queued
     from processes where node_id = nodes.id and ${unfinished(sql)}) counts`;
 
-/** By id or by name, with its counts. */
-export async function findNode(sql: Sql, idOrName: string): Promise<NodeRow | undefined> {
+/** By id or by name, with its counts, if it is seen. */
+export async function findNode(sql: Sql, idOrName: string, within?: Sight): Promise<NodeRow | undefined> {
   const wanted = storable(idOrName);
-  const [found] = await sql<NodeRecord[]>`${nodesWithCounts(sql)} where id = ${wanted} or name = ${wanted}`;
+  const [found] = await sql<NodeRecord[]>`
+    ${nodesWithCounts(sql)} where (id = ${wanted} or name = ${wanted}) and ${seesNode(sql, within)}`;
   return found && nodeRow(found);
 }
 

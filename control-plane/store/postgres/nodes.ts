@@ -7,15 +7,17 @@ import { findNode, loseUnfinished, nodeRow, nodesWithCounts, type NodeRecord } f
 import { oneOfMany } from "./one-of-many.ts";
 import { presenceStore } from "./presence.ts";
 import { sessionStore } from "./sessions.ts";
+import { seesNode } from "./sight.ts";
 
 const uniqueViolation = "23505";
 
 export const nodeStore = (sql: Pool): Nodes => ({
-  find: (idOrName) => findNode(sql, idOrName),
+  find: (idOrName, within) => findNode(sql, idOrName, within),
 
-  async list({ after, limit }) {
+  async list({ after, limit, within }) {
     const found = await sql<NodeRecord[]>`
-      ${nodesWithCounts(sql)} ${after === undefined ? sql`` : sql`where id < ${after}`} order by id desc limit ${limit}`;
+      ${nodesWithCounts(sql)} where ${seesNode(sql, within)}
+      ${after === undefined ? sql`` : sql`and id < ${after}`} order by id desc limit ${limit}`;
     return found.map(nodeRow);
   },
 
@@ -36,9 +38,8 @@ export const nodeStore = (sql: Pool): Nodes => ({
 
   delete: (id, now) =>
     sql.begin(async (transaction) => {
-      const [locked] = await transaction<
-        { name: string }[]
-      >`select name from nodes where id = ${id} for update`;
+      const [locked] = await transaction<{ name: string; labels: Record<string, string> }[]>`
+        select name, labels from nodes where id = ${id} for update`;
       if (!locked) return false;
       await transaction`delete from nodes where id = ${id}`;
       await appendEvents(transaction, [{ at: now, type: "node.deleted", nodeId: id, data: locked }]);

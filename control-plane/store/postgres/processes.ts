@@ -4,6 +4,7 @@ import { endings, removal } from "./endings.ts";
 import { handOuts } from "./hand-outs.ts";
 import { processColumns, processRow, unfinished, type ProcessRecord } from "./process-rows.ts";
 import { reports } from "./reports.ts";
+import { seesProcess } from "./sight.ts";
 import { starts } from "./starts.ts";
 import { stops } from "./stops.ts";
 
@@ -20,14 +21,15 @@ export const processStore = (sql: Sql): Processes => ({
 });
 
 const reading = (sql: Sql): Reading => ({
-  async get(id) {
-    const [found] = await sql<ProcessRecord[]>`select ${processColumns(sql)} from processes where id = ${id}`;
+  async get(id, within) {
+    const [found] = await sql<ProcessRecord[]>`
+      select ${processColumns(sql)} from processes where id = ${id} and ${seesProcess(sql, within)}`;
     return found && processRow(found);
   },
 
-  async list({ nodeId, chatId, fanoutId, statuses, labels, after, limit }) {
+  async list({ nodeId, chatId, fanoutId, statuses, labels, after, limit, within }) {
     const found = await sql<ProcessRecord[]>`
-      select ${processColumns(sql)} from processes where true
+      select ${processColumns(sql)} from processes where ${seesProcess(sql, within)}
       ${nodeId === undefined ? sql`` : sql`and node_id = ${nodeId}`}
       ${chatId === undefined ? sql`` : sql`and chat_id = ${chatId}`}
       ${fanoutId === undefined ? sql`` : sql`and fanout_id = ${fanoutId}`}

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { MadeTokenView } from "#shared/api/token.ts";
+import { newId } from "#shared/ids.ts";
+import type { Problem } from "../../support/api.ts";
 import type { Product } from "../../support/product.ts";
 import { Reader } from "../../control-plane/http/stream-reader.ts";
 
@@ -20,6 +22,27 @@ export const tokens = (product: Product): void => {
       const listed = await product.api.get<object>("GET /v1/tokens");
       expect(JSON.stringify(listed)).toContain(made.id);
       expect(JSON.stringify(listed)).not.toContain(made.token);
+    });
+
+    it("of a viewer changes nothing, and one with a scope sees and touches nothing beyond it", async () => {
+      const { token: viewer = "" } = await make({ role: "viewer" });
+      const start = (token: string, node: string) =>
+        product.api.api<Problem>("POST /v1/processes", {
+          ...{ token, query: { waitMs: 20_000 } },
+          body: { node, command: "echo hi" },
+        });
+      expect(await start(viewer, "n1")).toMatchObject({ status: 403, value: { code: "forbidden" } });
+      const { token = "" } = await make({ scope: { selector: "name=n1" } });
+      expect(await start(token, "n1")).toMatchObject({ status: 201, value: { status: "exited" } });
+      expect(await start(token, "n2")).toMatchObject({ status: 404, value: { code: "not_found" } });
+      const nodes = await product.api.get<{ data: { name: string }[] }>("GET /v1/nodes", { token });
+      expect(nodes.data.map(({ name }) => name)).toEqual(["n1"]);
+      const { token: chat = "" } = await make({ scope: { chatId: newId("chat") } });
+      expect((await product.api.api("GET /v1/nodes", { token: chat })).status).toBe(403);
+      expect((await start(chat, "n1")).status).toBe(404);
+      expect(await product.api.get("GET /v1/processes", { token: chat })).toEqual({
+        ...{ data: [], nextCursor: null },
+      });
     });
 
     it("that is revoked lets nobody in any more, and what streams or waits with it ends", async () => {
