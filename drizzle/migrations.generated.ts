@@ -250,4 +250,9 @@ CREATE INDEX "events_position" ON "events" USING btree ("transaction","id");`,
 );
 `,
   },
+  {
+    tag: "0009_fanout_creator",
+    hash: "ecd6c3a1bdd4a64b7e12e0d089208817e3a111b9b3adcfe1d16ddce6e0ef778d",
+    sql: `ALTER TABLE "fanouts" ADD COLUMN "created_by" text COLLATE "C";`,
+  },
 ];

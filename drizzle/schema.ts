@@ -246,6 +246,8 @@ export const fanouts = pgTable(
     plan: jsonb("plan").$type<Record<string, unknown>>().notNull(),
     status: text("status").notNull(),
     reason: text("reason"),
+    /** The token of whoever made it, whose scope it keeps; null: the admin token of the settings. */
+    createdBy: idText("created_by"),
     createdAt: instant("created_at").notNull(),
     /** Nodes that still wait then are skipped; null: never. */
     expiresAt: instant("expires_at"),

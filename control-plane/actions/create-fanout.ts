@@ -17,7 +17,11 @@ import { requireAllowed } from "./require-allowed.ts";
 const queueMs = 86_400_000;
 
 /** Stores a fan-out with a row for every node that its selector matches now; the starts come after it. */
-export const createFanout = async (needs: Needs, body: FanoutBody, id: string): Promise<FanoutRow> => {
+export const createFanout = async (
+  needs: Needs,
+  body: FanoutBody,
+  { id, createdBy }: { id: string; createdBy: string | null },
+): Promise<FanoutRow> => {
   requireSupported(startOn("", body.process));
   await requireAllowed(needs, body.process);
   const nodes = await targets(needs, body.selector);
@@ -30,6 +34,7 @@ export const createFanout = async (needs: Needs, body: FanoutBody, id: string): 
     process: withoutSecrets(process),
     sealed: await sealSecrets(needs.seal, id, { env: plainEnv(process), stdin: process.stdin }),
     plan,
+    createdBy,
     createdAt,
     expiresAt: plan.expiresMs === null ? null : new Date(createdAt.getTime() + plan.expiresMs),
     nodes,

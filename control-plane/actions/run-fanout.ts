@@ -6,6 +6,7 @@ import type { Claim, FanoutRow, Refusal } from "../store/store.ts";
 import { concurrently } from "./concurrently.ts";
 import { startOn } from "./create-fanout.ts";
 import { outlookOf } from "./fanout-outlook.ts";
+import { needsOfCreator } from "./needs-of-creator.ts";
 import { openSecrets } from "./sealed-secrets.ts";
 import { startProcess } from "./start-process.ts";
 import { askToStop } from "./stop-process.ts";
@@ -83,13 +84,18 @@ type Work = { process: ProcessTemplate; claims: Claim[] };
 
 /** Starts what was claimed; returns how many nodes have to be looked at again. */
 const startAll = async (needs: Needs, fanout: FanoutRow, { process, claims }: Work): Promise<number> => {
+  if (claims.length === 0) return 0;
   const refusals: Refusal[] = [];
+  const onBehalf = await needsOfCreator(needs, fanout.createdBy);
   await concurrently(claims, startsAtOnce, async (claim) => {
-    const fate = await start(needs, fanout, { process, claim });
+    const fate: Fate =
+      onBehalf === "creator_revoked"
+        ? { status: "skipped", reason: onBehalf }
+        : await start(onBehalf, fanout, { process, claim });
     if (fate !== "started") refusals.push({ ...claim, ...fate });
   });
   if (refusals.length > 0) await needs.store.fanouts.refuse(fanout.id, refusals, needs.now());
-  if (claims.length > 0) needs.bus.publish(`fanout:${fanout.id}`);
+  needs.bus.publish(`fanout:${fanout.id}`);
   return refusals.length;
 };
 
@@ -108,7 +114,7 @@ const start = async (
       // Stored by another one, or taken back: the row knows.
       if (error.code === "start_canceled") return "started";
       if (error.code === "node_offline") return offline(needs, fanout, claim);
-      if (error.code === "not_found") return { status: "skipped", reason: "node_deleted" };
+      if (error.code === "not_found") return unseen(needs, claim);
       // It passes, and waiting here costs the queue nothing.
       if (error.code === "queue_full") return { status: "waiting", reason: error.code };
       if (error.code !== "unavailable" && error.code !== "internal")
@@ -118,6 +124,12 @@ const start = async (
     needs.log.warn("fanout.start_failed", { fanoutId: fanout.id, ...claim, error });
     return "started";
   }
+};
+
+/** The node is gone, or out of the scope of whoever made the fan-out. */
+const unseen = async (needs: Needs, { nodeId }: Claim): Promise<Fate> => {
+  const isThere = needs.within !== undefined && (await needs.store.nodes.find(nodeId)) !== undefined;
+  return { status: "skipped", reason: isThere ? "out_of_scope" : "node_deleted" };
 };
 
 /** Nobody holds a socket of the node although it was there when it was claimed. While that may be about to change it waits. */

@@ -37,7 +37,8 @@ const create: Route = route({
   handle: async (call) => {
     const { c, needs, body } = call;
     const id = newId("fan");
-    const made = await once(call, id, () => createFanout(needs, body, id));
+    const createdBy = call.principal.tokenId;
+    const made = await once(call, id, () => createFanout(needs, body, { id, createdBy }));
     const row = made.replayed ? await getFanout(needs, made.id) : made.made;
     return c.json(await fanoutView(needs, row), 201);
   },

@@ -22,6 +22,8 @@ export type NewFanout = {
   process: ProcessTemplate;
   sealed: Uint8Array | null;
   plan: FanoutPlan;
+  /** The token of whoever made it: its starts keep to the scope of that; null: the admin token of the settings. */
+  createdBy: string | null;
   createdAt: Date;
   expiresAt: Date | null;
   /** In the order of starts. */

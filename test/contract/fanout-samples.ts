@@ -59,6 +59,7 @@ export const fanoutSamples = (store: OpenStore) => {
       process: processTemplate.parse({ command: "hostname" }),
       sealed: null,
       plan: plan(),
+      createdBy: null,
       createdAt: noon,
       expiresAt: null,
       nodes: change.nodes ?? (await many(2)),

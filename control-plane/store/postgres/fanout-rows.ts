@@ -22,7 +22,7 @@ const countsOf = (found: Partial<FanoutCounts> | null): FanoutCounts => {
 
 /** Fan-outs with how many of their nodes are in each state, to be followed by `where`. */
 export const fanoutsWithCounts = (sql: Sql, within?: Sight) => sql`
-  select id, selector, process, plan, status, reason, created_at, expires_at, last_start_at, ended_at, counts
+  select id, selector, process, plan, status, reason, created_by, created_at, expires_at, last_start_at, ended_at, counts
   from fanouts cross join lateral (
     select jsonb_object_agg(each.status, each.count) as counts from (
       select status, count(*) from fanout_nodes

@@ -12,11 +12,12 @@ type Reading = Pick<Fanouts, "get" | "list" | "isWithin" | "sealed" | "open" | "
 
 export const fanoutStore = (sql: Pool): Fanouts => ({
   async create(fanout) {
-    const { id, selector, process, sealed, plan, createdAt, expiresAt, nodes } = storable(fanout);
+    const { id, selector, process, sealed, plan, createdBy, createdAt, expiresAt, nodes } = storable(fanout);
     await sql`
       with made as (
-        insert into fanouts (id, selector, process, sealed, plan, status, created_at, expires_at)
-        values (${id}, ${selector}, ${json(sql, process)}, ${sealed}, ${json(sql, plan)}, 'running', ${createdAt}, ${expiresAt})
+        insert into fanouts (id, selector, process, sealed, plan, status, created_by, created_at, expires_at)
+        values (${id}, ${selector}, ${json(sql, process)}, ${sealed}, ${json(sql, plan)}, 'running', ${createdBy}, ${createdAt},
+          ${expiresAt})
         returning id)
       insert into fanout_nodes (fanout_id, node_id, node_name, position, status, attempt)
       select made.id, node.id, node.name, node.place - 1, 'waiting', 1

@@ -34,7 +34,7 @@ type Change = Partial<Omit<FanoutRow, "counts" | "plan">> & {
 
 const fanout = ({ counts, plan, ...change }: Change): FanoutRow => ({
   ...{ id: "fan_1", selector: "*", process: processTemplate.parse({ command: "x" }), createdAt: noon },
-  ...{ expiresAt: null, status: "running", reason: null, lastStartAt: null, endedAt: null },
+  ...{ createdBy: null, expiresAt: null, status: "running", reason: null, lastStartAt: null, endedAt: null },
   ...change,
   plan: {
     ...{ parallel: null, staggerMs: null, canary: null, maxFailures: null, ifOffline: "fail" },

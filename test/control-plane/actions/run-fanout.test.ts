@@ -21,7 +21,7 @@ describe("a step of a fan-out whose start is refused", () => {
     await rig.online(node.id);
     const name = node.id.replace("_", "-");
     const body = fanoutBody.parse({ selector: `name=${name}`, process: { command: "x" }, ...more });
-    return (await createFanout(rig.needs, body, newId("fan"))).id;
+    return (await createFanout(rig.needs, body, { id: newId("fan"), createdBy: null })).id;
   };
   const refusing = (code: ErrorCode): Needs => {
     const insert = () => Promise.reject(new DroverError(code, "no"));

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { newId } from "#shared/ids.ts";
+import { inserted } from "../../contract/store-samples.ts";
 import { openService, type Service } from "./service.ts";
 
 const id = newId("proc");
@@ -156,10 +157,13 @@ describe("bad input", () => {
       status: 422,
       body: { field: "chatId" },
     });
-    expect(await service.post(`/v1/processes/${id}/resize`, {})).toMatchObject({
+    const { id: there } = await inserted(service.needs.store, { status: "queued" });
+    expect(await service.post(`/v1/processes/${there}/resize`, {})).toMatchObject({
       status: 422,
       body: { code: "not_supported" },
     });
+    await service.post(`/v1/processes/${there}/stop`);
+    expect((await service.send("DELETE", `/v1/processes/${there}`)).status).toBe(204);
   });
 
   it("a refused command is 422 with rule and reason before its node is looked for, and nothing is stored", async () => {

@@ -44,8 +44,8 @@ export class FanoutService {
     return this.service.post("/v1/fanouts", all, headers);
   }
 
-  async created(body: object = {}): Promise<string> {
-    const { status, body: made } = await this.create(body);
+  async created(body: object = {}, headers: Record<string, string> = {}): Promise<string> {
+    const { status, body: made } = await this.create(body, headers);
     if (status !== 201) throw new Error(`answered ${status}: ${JSON.stringify(made)}`);
     return String(made["id"]);
   }

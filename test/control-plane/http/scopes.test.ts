@@ -140,6 +140,42 @@ describe("with the scope of a selector", () => {
   });
 });
 
+describe("a fan-out", () => {
+  it("of a token that is revoked starts nothing more, and what runs goes on", async () => {
+    const { service } = fanouts;
+    const [first] = await fanouts.nodes(2);
+    if (!first) throw new Error("no nodes");
+    const { body: token } = await service.post("/v1/tokens", { name: "x", role: "operator" });
+    const id = await fanouts.created({ parallel: 1 }, { authorization: `Bearer ${String(token["token"])}` });
+    const process = await runningOn(first);
+    await service.send("DELETE", `/v1/tokens/${String(token["id"])}`);
+    first.played.exit(process);
+    const { body } = await service.get(`/v1/fanouts/${id}?waitMs=20000`);
+    expect(body).toMatchObject({ status: "failed", counts: { succeeded: 1, skipped: 1 } });
+    expect((await service.get(`/v1/fanouts/${id}/nodes`)).body["data"]).toMatchObject([
+      { status: "succeeded" },
+      { status: "skipped", reason: "creator_revoked", processId: null },
+    ]);
+  });
+
+  it("keeps to the scope of its token: a node that has left it meanwhile is skipped", async () => {
+    const { service } = fanouts;
+    const [first, second] = await fanouts.nodes(2);
+    if (!first || !second) throw new Error("no nodes");
+    const team = `g${fanouts.group}`;
+    for (const node of [first, second]) await label(node, { team });
+    const id = await fanouts.created({ parallel: 1 }, await somebody({ selector: `team=${team}` }));
+    const process = await runningOn(first);
+    await label(second, { team: "others" });
+    first.played.exit(process);
+    await service.get(`/v1/fanouts/${id}?waitMs=20000`);
+    expect((await service.get(`/v1/fanouts/${id}/nodes`)).body["data"]).toMatchObject([
+      { status: "succeeded" },
+      { status: "skipped", reason: "out_of_scope" },
+    ]);
+  });
+});
+
 describe("with the scope of a chat", () => {
   it("its processes are followed and read, though their node is not to be seen", async () => {
     const { service } = fanouts;

@@ -1,0 +1,1 @@
+ALTER TABLE "fanouts" ADD COLUMN "created_by" text COLLATE "C";
