@@ -16,6 +16,9 @@ export type LaunchOptions = {
   nice?: number;
   logLimit?: number;
   outputLimit?: number;
+  mem?: number;
+  cpu?: number;
+  pids?: number;
   queue?: boolean;
   lease?: string;
   keepDescendants: boolean;
@@ -39,6 +42,9 @@ export const withProcess = (command: Command): Command =>
     .option("--nice <n>", "its priority, -20 to 19", Number)
     .option("--log-limit <size>", "how much of its output is kept, the middle goes first", bytes)
     .option("--output-limit <size>", "end it when it has written more than this", bytes)
+    .option("--mem <size>", "end it when all of it together takes more memory than this", bytes)
+    .option("--cpu <percent>", "the CPU time that all of it may take, 100 is one core", Number)
+    .option("--pids <n>", "how many processes and threads of it may live at once", Number)
     .option("--queue", "wait for the node if it is offline, instead of failing")
     .option("--no-keep-descendants", "sweep what it leaves behind when it ends");
 
@@ -72,7 +78,10 @@ export function processBody(words: string[], options: LaunchOptions): Record<str
     graceMs: options.grace,
     labels: options.label,
     nice: options.nice,
-    limits: { logBytes: options.logLimit, outputBytes: options.outputLimit },
+    limits: {
+      ...{ logBytes: options.logLimit, outputBytes: options.outputLimit },
+      ...{ memBytes: options.mem, cpuPct: options.cpu, pids: options.pids },
+    },
     keepDescendants: options.keepDescendants,
   };
 }

@@ -12,6 +12,7 @@ import type { Greeting } from "./link/hello.ts";
 import type { AgentLog } from "./log.ts";
 import { agentVersion, machineFacts } from "./machine/facts.ts";
 import { bootId } from "./machine/identity.ts";
+import { findWalls, type Walls } from "./machine/walls.ts";
 import { loadMeter } from "./machine/load.ts";
 import { nodePolicy } from "./policy-file.ts";
 import { disown } from "./process/disown.ts";
@@ -34,7 +35,7 @@ export type Agent = {
 };
 
 type StartNeeds = { config: AgentConfig; log: AgentLog; signal: AbortSignal };
-type Settled = { folder: DataFolder; greeting: Greeting; self: Self };
+type Settled = { folder: DataFolder; greeting: Greeting; walls: Walls; self: Self };
 
 const settleMs = 2000;
 
@@ -43,21 +44,22 @@ export async function startAgent(needs: StartNeeds): Promise<Agent> {
   if (!existsSync("/proc/self/stat")) throw new StartRefused("the agent needs Linux with /proc");
   const folder = openDataFolder(needs.config.dataFolder);
   try {
-    const greeting = greetingOf(needs.config, folder);
+    const walls = findWalls(needs.config.cgroup, needs.log);
+    const greeting = greetingOf(needs.config, folder, walls);
     const identity = await whoWeAre(needs, folder, greeting);
-    return begin(needs, { folder, greeting, self: new Self(folder, identity, needs.log) });
+    return begin(needs, { folder, greeting, walls, self: new Self(folder, identity, needs.log) });
   } catch (error) {
     folder.close();
     throw error;
   }
 }
 
-const greetingOf = ({ maxProcesses }: AgentConfig, folder: DataFolder): Greeting => ({
+const greetingOf = ({ maxProcesses }: AgentConfig, folder: DataFolder, walls: Walls): Greeting => ({
   version: agentVersion(),
   instanceId: randomUUID(),
   machineId: folder.machineId,
   bootId: bootId(),
-  facts: machineFacts(maxProcesses),
+  facts: machineFacts(maxProcesses, walls.enforces),
 });
 
 async function whoWeAre(
@@ -82,7 +84,7 @@ async function whoWeAre(
   return identity;
 }
 
-function begin({ config, log }: StartNeeds, { folder, greeting, self }: Settled): Agent {
+function begin({ log }: StartNeeds, { folder, greeting, walls, self }: Settled): Agent {
   const life = new AbortController();
   const engine: Engine = new Supervisor({
     procs: folder.procs,
@@ -93,7 +95,7 @@ function begin({ config, log }: StartNeeds, { folder, greeting, self }: Settled)
     environment: captureBase(process.env, accountOf(process.env), { log, signal: life.signal }),
     cwd: homeFolder(),
     policy: nodePolicy(folder.policy, log),
-    cgroup: config.cgroup,
+    walls,
   });
   const link = new Link({ self, engine, greeting, load: loadMeter(folder.path), log });
   return {

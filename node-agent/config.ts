@@ -20,7 +20,7 @@ export type AgentConfig = {
   labels: Record<string, string>;
   dataFolder: string;
   maxProcesses: number;
-  /** A cgroup v2 folder that is delegated to the agent; undefined: none. */
+  /** A cgroup v2 folder that is delegated to the agent, or `own`: the one it was started in; undefined: none. */
   cgroup: string | undefined;
   /** Whether an orderly stop of the agent ends its processes. */
   stopProcesses: boolean;

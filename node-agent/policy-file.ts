@@ -103,6 +103,9 @@ const startOf = (launch: Launch, cwd: string) => ({
   timeoutMs: launch.timeoutMs ?? undefined,
   idleTimeoutMs: launch.idleTimeoutMs ?? undefined,
   outputBytes: launch.outputBytes ?? undefined,
+  memBytes: launch.memBytes ?? undefined,
+  cpuPct: launch.cpuPct ?? undefined,
+  pids: launch.pids ?? undefined,
 });
 
 function steeringRefusal({ readOnly, limits }: Policy, timeoutMs = 0): Refusal | undefined {

@@ -20,6 +20,9 @@ export const launchOf = (id: string, body: StartProcessBody): Launch => ({
   outputBytes: body.limits.outputBytes ?? null,
   nice: body.nice ?? null,
   keepDescendants: body.keepDescendants,
+  memBytes: body.limits.memBytes ?? null,
+  cpuPct: body.limits.cpuPct ?? null,
+  pids: body.limits.pids ?? null,
 });
 
 /** The environment of a start, without what only names a secret. */

@@ -14,8 +14,6 @@ const unsupportedField = (body: StartProcessBody): string | undefined => {
   if (body.chatId !== undefined) return "chatId";
   if (body.user !== undefined) return "user";
   if (body.pty !== undefined) return "pty";
-  const limit = (["memBytes", "cpuPct", "pids"] as const).find((name) => body.limits[name] !== undefined);
-  if (limit !== undefined) return `limits.${limit}`;
   const secret = Object.entries(body.env ?? {}).find(([, value]) => typeof value !== "string");
   return secret === undefined ? undefined : `env.${secret[0].slice(0, 100)}`;
 };

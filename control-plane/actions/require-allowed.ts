@@ -17,12 +17,8 @@ export const requireAllowed = async <Body extends ProcessTemplate>(
     const { rule, reason, advice } = verdict.refusal;
     throw new DroverError("command_refused", refusalText(verdict.refusal), { rule, reason, advice });
   }
-  const { outputBytes, ...times } = verdict.limits;
-  return {
-    ...body,
-    ...times,
-    limits: { ...body.limits, ...(outputBytes === undefined ? {} : { outputBytes }) },
-  };
+  const { timeoutMs, idleTimeoutMs, ...limits } = verdict.limits;
+  return { ...body, timeoutMs, idleTimeoutMs, limits: { ...body.limits, ...limits } };
 };
 
 type Asked = Pick<JudgedStart, "command" | "argv" | "shell" | "cwd" | "user" | "timeoutMs" | "idleTimeoutMs">;
@@ -31,7 +27,7 @@ const judged = (body: ProcessTemplate): JudgedStart => ({
   ...asked(body),
   env: plainEnv(body),
   stdin: typeof body.stdin === "object" ? body.stdin.text : undefined,
-  outputBytes: body.limits.outputBytes,
+  ...body.limits,
 });
 
 const asked = ({ command, argv, shell, cwd, user, timeoutMs, idleTimeoutMs }: Asked): Asked => ({
@@ -51,7 +47,7 @@ export const tryPolicy = async (needs: Pick<Needs, "store">, body: TryPolicyBody
     ...asked(body),
     env: body.env,
     stdin: body.stdin?.text,
-    outputBytes: body.limits?.outputBytes,
+    ...body.limits,
   };
   const verdict = judgeStart(start, policy);
   return verdict.allowed ? { allowed: true } : { allowed: false, ...verdict.refusal };

@@ -13,6 +13,7 @@ import { nodeOffline } from "./ask-node.ts";
 import { launchOf, withoutSecrets } from "./launch.ts";
 import { requireSupported } from "./not-supported.ts";
 import { requireAllowed } from "./require-allowed.ts";
+import { requireHeld, wallsAsked } from "./require-held.ts";
 import { inputDigest } from "./input-digest.ts";
 import { requireWithin } from "./within-scope.ts";
 import { sealSecrets } from "./sealed-secrets.ts";
@@ -33,8 +34,11 @@ const admitStart = async (
   const named = body.node ?? "";
   // Who holds a live socket under this id or name is a node: no need to ask the database.
   const here = needs.hub.here(named);
-  if (here !== undefined) return { nodeId: here, handOut: needs.hub.free(here) > 0 };
+  const asked = wallsAsked(body);
+  if (here !== undefined && !asked) return { nodeId: here, handOut: needs.hub.free(here) > 0 };
   const node = await findNode(needs, named);
+  if (asked) requireHeld(node, asked);
+  if (here !== undefined) return { nodeId: here, handOut: needs.hub.free(here) > 0 };
   const online = nodeStatus(needs, node) === "online";
   if (body.ifOffline === "fail" && !online) throw notThere(node, { leaseId, now: needs.now() });
   return { nodeId: node.id, handOut: online };
@@ -64,7 +68,7 @@ export const startProcess = async (
   await requireWithin(needs, body);
   requireSupported(body);
   const allowed = await requireAllowed(needs, body);
-  const { nodeId, handOut } = await admitStart(needs, body, leaseId);
+  const { nodeId, handOut } = await admitStart(needs, allowed, leaseId);
   const launch = launchOf(id, allowed);
   // Whether another holder has a place is not known: what it cannot place will wait.
   const mayWait = !handOut || needs.hub.here(nodeId) === undefined;

@@ -16,14 +16,14 @@ function checkoutVersion(): string {
 }
 
 /** What this machine is; in a container, what the container may use. */
-export const machineFacts = (maxProcesses: number): NodeFacts => ({
+export const machineFacts = (maxProcesses: number, enforces: string[]): NodeFacts => ({
   version: agentVersion(),
   os: platform(),
   arch: arch(),
   hostname: hostname(),
   cpus: availableParallelism(),
   memBytes: usableMemory(),
-  enforces: [],
+  enforces,
   maxProcesses,
 });
 

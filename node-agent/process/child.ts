@@ -10,6 +10,7 @@ import type { ProcessFolder } from "./folder.ts";
 import { type EndIntent, type Intent, isAgentStop, noteIntent } from "./intents.ts";
 import { killTree, type SignalOutcome, signalOne, signalTree, wakeWrapper } from "./kill.ts";
 import { LimitClock } from "./limit-clock.ts";
+import { endedByMemory, outOfMemory } from "./memory.ts";
 import { isAlive, procEntry, type ProcTable, uptime } from "./proc-table.ts";
 import { pause } from "#shared/pause.ts";
 import {
@@ -168,6 +169,8 @@ export class Child {
     // Read after the look at the wrapper: an ending written in between is not missed.
     const record = readRecord(this.folder, this.#spec);
     if (record) this.#take(record);
+    if (record && !this.#closing.told && endedByMemory(record, this.#intents, this.tree.cgroup))
+      this.#note(outOfMemory);
     const told = this.#closing.hear(record, this.#intents);
     if (told && this.#closing.waitsForWrapper()) return;
     if (told) return this.#leaderExited(told);

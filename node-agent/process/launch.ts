@@ -40,15 +40,15 @@ exec 2>&4 3>&- 4>&-
 /** A longer text goes by file: one argument over 128 KiB is refused by the kernel. */
 const longestArgument = 100_000;
 
-/** Where the agent looks for shells, and the cgroup the command joins. */
-type Surroundings = { path: string; cgroup: string | null };
+/** Where the agent looks for shells, and the cgroup that the command joins, or must join since it holds its limits. */
+type Surroundings = { path: string; cgroup: string | null; mustJoin: boolean };
 
 /** The script that becomes the wrapper. */
 export const launchScript = (launch: Launch, folder: ProcessFolder, around: Surroundings): string => {
   const { id } = launch;
   const pipe = launch.stdin === "pipe";
   const input = shellQuote(folder.in);
-  const leader = `${pipe ? `exec <${input}\n` : ""}${joinCgroup(around.cgroup)}${asLeader(id)}${execLine(launch, folder, around.path)}`;
+  const leader = `${pipe ? `exec <${input}\n` : ""}${joinCgroup(id, around.cgroup, around.mustJoin)}${asLeader(id)}${execLine(launch, folder, around.path)}`;
   return `${opening(id)}${pipe ? keeper(id, input) : ""}(\n${leader}\n)\n${closing(id, pipe)}`;
 };
 

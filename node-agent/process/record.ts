@@ -32,6 +32,9 @@ const spec = z.object({
   logBytes: z.number(),
   outputBytes: z.number().nullable(),
   keepDescendants: z.boolean(),
+  // Not in records of before there were walls.
+  memBytes: z.number().nullable().default(null),
+  cgroup: z.string().nullable().default(null),
 });
 export type Spec = z.infer<typeof spec>;
 

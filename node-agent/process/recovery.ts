@@ -20,24 +20,21 @@ import { readRecord, type RunRecord, type Spec } from "./record.ts";
  *   the wrapper lives               adopted; its limits go on from the record's own times
  *   the wrapper is gone             its members are swept; ended by the kill intent, else lost: wrapper_killed
  */
-export const recover = (procs: string, needs: ChildNeeds, cgroup: string | undefined): Child[] => {
+export const recover = (procs: string, needs: ChildNeeds): Child[] => {
   const table = scanProcs();
   return readdirSync(procs)
     .filter(isProcessId)
-    .flatMap((id) => recoverOne(processFolder(procs, id), needs, { table, cgroup }) ?? []);
+    .flatMap((id) => recoverOne(processFolder(procs, id), needs, table) ?? []);
 };
 
-type World = { table: ProcTable; cgroup: string | undefined };
-
-const recoverOne = (folder: ProcessFolder, needs: ChildNeeds, world: World): Child | undefined => {
+const recoverOne = (folder: ProcessFolder, needs: ChildNeeds, table: ProcTable): Child | undefined => {
   const record = readRecord(folder);
   if (record?.acked) return undefined;
   // Before its first line the wrapper is the only process that carries the tag.
-  const wrapper =
-    record?.wrapper ?? world.table.entries.find((entry) => tagOf(entry.pid) === folder.id) ?? null;
+  const wrapper = record?.wrapper ?? table.entries.find((entry) => tagOf(entry.pid) === folder.id) ?? null;
   if (!record || (!record.final && !wrapper)) return giveUp(folder, record, needs);
   const child = new Child(folder, record.spec, needs);
-  child.tree.cgroup = knownCgroup(world.cgroup, folder.id);
+  child.tree.cgroup = knownCgroup(record.spec.cgroup);
   resume(
     child,
     { ...record, wrapper: wrapper && { pid: wrapper.pid, startTicks: wrapper.startTicks } },
@@ -95,4 +92,6 @@ export const specOf = (id: string, known: Partial<Spec>): Spec => ({
   logBytes: 64 * 1024 * 1024,
   outputBytes: null,
   keepDescendants: true,
+  memBytes: null,
+  cgroup: null,
 });

@@ -3,13 +3,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Launch } from "#shared/link/launch.ts";
 import type { Report } from "#shared/link/report.ts";
 import type { EndReason } from "#shared/process-state.ts";
+import { noWalls, type Walls } from "../machine/walls.ts";
 import type { NodePolicy } from "../policy-file.ts";
 import type { Engine, EngineAnswer, InventoryItem } from "../engine.ts";
-import { newCgroup, removeCgroup } from "./cgroup.ts";
+import { cgroupOf, newCgroup, removeCgroup, sweepCgroups } from "./cgroup.ts";
 import { Child, type ChildNeeds } from "./child.ts";
 import { canceled } from "./ending.ts";
 import { commandEnvironment, type Variables } from "./environment.ts";
-import { admit, refusedAnswer } from "./admit.ts";
+import { admit, refusedAnswer, wallRefusal } from "./admit.ts";
 import { isProcessId, type ProcessFolder, processFolder } from "./folder.ts";
 import { noteIntent, takeBackStop } from "./intents.ts";
 import { launchWrapper } from "./launch.ts";
@@ -42,8 +43,8 @@ export type SupervisorNeeds = {
   cwd: string;
   /** What may be started here; undefined: everything. */
   policy?: NodePolicy | undefined;
-  /** A cgroup v2 folder that is the agent's to use. */
-  cgroup?: string | undefined;
+  /** What this machine can hold commands to. */
+  walls?: Walls;
   /** The shell that runs wrappers. */
   shell?: string;
   retentionMs?: number;
@@ -62,6 +63,7 @@ export class Supervisor implements Engine {
   #inTurn = turns(startsAtOnce);
   #ticker = new Ticker(() => this.#children.values());
   #revision: number;
+  #walls: Walls;
   #childNeeds: ChildNeeds;
   #reaper: NodeJS.Timeout;
   /** Whether the agent is ending all processes: one that would begin now is canceled. */
@@ -78,7 +80,9 @@ export class Supervisor implements Engine {
       changed: (child) => this.#changed(child),
     };
     mkdirSync(needs.procs, { recursive: true, mode: 0o700 });
-    for (const child of recover(needs.procs, this.#childNeeds, needs.cgroup)) this.#keep(child);
+    for (const child of recover(needs.procs, this.#childNeeds)) this.#keep(child);
+    this.#walls = needs.walls ?? noWalls;
+    sweepCgroups(this.#walls.cgroup, (id) => this.#children.has(id));
     const retentionMs = needs.retentionMs ?? hourMs;
     const reap = reaper(needs.procs, retentionMs);
     this.#reaper = setInterval(reap, Math.min(retentionMs, hourMs / 6));
@@ -112,7 +116,9 @@ export class Supervisor implements Engine {
     const child = new Child(folder, this.#spec(admitted.launch), this.#childNeeds);
     this.#keep(child);
     this.onAccepted(launch.id);
-    const refusal = claimed ?? (this.#stopsAll ? canceled : admitted.refusal);
+    const refusal =
+      claimed ??
+      (this.#stopsAll ? canceled : (admitted.refusal ?? wallRefusal(this.#walls, admitted.launch)));
     if (refusal) return child.conclude(refusal);
     void this.#inTurn(() => this.#launch(child, admitted.launch));
   }
@@ -145,6 +151,7 @@ export class Supervisor implements Engine {
       logBytes,
       outputBytes,
       keepDescendants,
+      memBytes,
     } = launch;
     const stdin = typeof launch.stdin === "object" ? "text" : launch.stdin;
     const cwd = launch.cwd ?? this.#needs.cwd;
@@ -162,6 +169,8 @@ export class Supervisor implements Engine {
       logBytes,
       outputBytes,
       keepDescendants,
+      memBytes,
+      cgroup: cgroupOf(this.#walls.cgroup, id),
     };
   }
 
@@ -181,7 +190,8 @@ export class Supervisor implements Engine {
         env,
         shell: this.#needs.shell ?? "/bin/sh",
         path: base.PATH ?? "",
-        cgroup: (child.tree.cgroup = newCgroup(this.#needs.cgroup, child.id)),
+        cgroup: (child.tree.cgroup = newCgroup(child.spec.cgroup, launch, this.#walls.byKernel)),
+        mustJoin: this.#walls.byKernel.some((name) => launch[name] !== null),
       });
       wrapper.once("error", (error) => child.conclude(spawnRefusal(error, child.spec.cwd)));
       child.spawned(wrapper);

@@ -1,6 +1,7 @@
 import type { Child } from "./child.ts";
 import { boundOutput, overBound } from "./disk-bound.ts";
 import type { Verdict } from "./limits.ts";
+import { isOverMemory, outOfMemory, wantsMemoryLook } from "./memory.ts";
 import { scanProcs } from "./proc-table.ts";
 import { membersOf } from "./tree.ts";
 
@@ -77,18 +78,20 @@ export class Ticker {
     return look;
   }
 
-  /** CPU of those with an idle limit, and survivors of those that ended. */
+  /** CPU of those with an idle limit, memory where the kernel does not bound it, and survivors of those that ended. */
   #scan(living: Child[], now: number): void {
     if (now - this.#scanMs < scanEveryMs) return;
     const idle = living.filter((child) => child.phase === "running" && child.limits.wantsCpu);
     const ended = living.filter(
       (child) => child.phase === "ended" && now - this.#lookOf(child, now).survivorsMs >= survivorLookMs,
     );
-    if (idle.length + ended.length === 0) return;
+    const bounded = living.filter(wantsMemoryLook);
+    if (idle.length + ended.length + bounded.length === 0) return;
     this.#scanMs = now;
     const table = scanProcs();
     for (const child of idle)
       child.limits.cpuIs(membersOf(child.tree, table).reduce((sum, member) => sum + member.cpuTicks, 0));
+    for (const child of bounded) if (isOverMemory(child, table)) child.end(outOfMemory);
     for (const child of ended) {
       this.#lookOf(child, now).survivorsMs = now;
       child.watchSurvivors(table);

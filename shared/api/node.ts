@@ -9,7 +9,7 @@ export const nodeFacts = z.object({
   hostname: plainText(255).optional(),
   cpus: z.int().min(0).optional(),
   memBytes: z.int().min(0).optional(),
-  /** Names of the `limits` this node can hold. */
+  /** Which of the `limits` that not every node can hold this one can: see walls.ts. */
   enforces: z.array(plainText(64)).max(32).optional(),
   maxProcesses: z.int().min(1).max(100_000).optional(),
 });

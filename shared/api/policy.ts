@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { ruleNames } from "../guard/rules.ts";
+import { wallLimits } from "./walls.ts";
 import { byteLength, limitMs, maxEntryBytes, maxTextBytes, plainText } from "./common.ts";
 
 const maxEntries = 1000;
@@ -23,6 +24,7 @@ const policyLimits = z.strictObject({
     .min(1)
     .max(2 ** 50)
     .optional(),
+  ...wallLimits,
 });
 export type PolicyLimits = z.infer<typeof policyLimits>;
 
@@ -70,7 +72,7 @@ export const tryPolicyBody = z
     user: plainText(256).optional(),
     timeoutMs: limitMs.optional(),
     idleTimeoutMs: limitMs.optional(),
-    limits: z.strictObject({ outputBytes: z.int().min(1).optional() }).optional(),
+    limits: z.strictObject({ outputBytes: z.int().min(1).optional(), ...wallLimits }).optional(),
     /** Judged by this instead of the policy that holds: to see what a change would do. */
     policy: policy.optional(),
   })

@@ -3,6 +3,7 @@ import { processStatuses } from "../process-state.ts";
 import { signalNames } from "../signals.ts";
 import { streamNames } from "../streams.ts";
 import { survivor } from "../survivor.ts";
+import { wallLimits } from "./walls.ts";
 import { byteLength, labels, limitMs, maxEntryBytes, maxTextBytes, plainText, timestamp } from "./common.ts";
 
 const command = plainText(maxTextBytes).refine((text) => text.trim() !== "", "must not be empty or blank");
@@ -74,9 +75,7 @@ const startFields = z.strictObject({
   output: z.enum(["merged", "split"]).default("merged"),
   limits: z
     .strictObject({
-      memBytes: z.int().min(1).optional(),
-      cpuPct: z.int().min(1).optional(),
-      pids: z.int().min(1).optional(),
+      ...wallLimits,
       logBytes: z
         .int()
         .min(65_536)

@@ -1,4 +1,5 @@
 import type { Policy, PolicyLimits } from "../api/policy.ts";
+import { wallLimitNames } from "../api/walls.ts";
 import { bookOf, programVerdict } from "./policy-book.ts";
 import { plainPath } from "./paths.ts";
 import { refusal, refusalOfArgv } from "./refusal.ts";
@@ -69,7 +70,7 @@ function folderRefusal({ cwd }: JudgedStart, { roots }: Policy): Refusal | undef
 const isBelow = (path: string, root: string): boolean =>
   root === "/" || path === root || path.startsWith(`${root}/`);
 
-const limitNames = ["timeoutMs", "idleTimeoutMs", "outputBytes"] as const;
+const limitNames = ["timeoutMs", "idleTimeoutMs", "outputBytes", ...wallLimitNames] as const;
 
 function limitRefusal(start: JudgedStart, { limits }: Policy): Refusal | undefined {
   for (const name of limitNames) {

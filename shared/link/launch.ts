@@ -19,5 +19,9 @@ export const launch = z.object({
   outputBytes: z.number().nullable(),
   nice: z.number().nullable(),
   keepDescendants: z.boolean(),
+  // Left out by control planes and rows of before there were walls: then nothing is asked of them.
+  memBytes: z.number().nullable().default(null),
+  cpuPct: z.number().nullable().default(null),
+  pids: z.number().nullable().default(null),
 });
 export type Launch = z.infer<typeof launch>;

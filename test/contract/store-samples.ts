@@ -38,6 +38,9 @@ const launch = (id: string, change: Partial<Launch>): Launch => ({
   outputBytes: null,
   nice: null,
   keepDescendants: true,
+  memBytes: null,
+  cpuPct: null,
+  pids: null,
   ...change,
 });
 

@@ -62,7 +62,6 @@ describe("a start that is wrong", () => {
     ["chatId", { node: undefined, chatId: "chat_x" }, "chatId"],
     ["user", { user: "root" }, "user"],
     ["pty", { pty: { cols: 80, rows: 24 } }, "pty"],
-    ["limits.memBytes", { limits: { memBytes: 1_000_000 } }, "memBytes"],
     ["limits.cpuPct", { limits: { cpuPct: 50 } }, "cpuPct"],
     ["limits.pids", { limits: { pids: 10 } }, "pids"],
     ["a secret in env", { env: { A: { secret: "x" } } }, "env.A"],

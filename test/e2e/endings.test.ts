@@ -86,6 +86,11 @@ describe("the ending of a process", () => {
     expect(done.output.totalBytes).toBeGreaterThan(100_000);
   });
 
+  it("is the memory's limit when all of it together takes more than it may", async () => {
+    const done = await exec("tail /dev/zero; echo after", { limits: { memBytes: 64 * 1024 * 1024 } });
+    expect(done).toMatchObject({ status: "timed_out", reason: "mem_limit", result: { text: "" } });
+  });
+
   it("is killed/stopped after a stop, and killed/signal after a signal", async () => {
     const stopped = await product.api.start({ node: "n1", command: "sleep 600 & sleep 600" });
     expect(await product.api.stop(stopped.id, 5000)).toMatchObject({

@@ -34,6 +34,9 @@ export const launchOf = (command: string, more: Partial<Launch> = {}): Launch =>
   outputBytes: null,
   nice: null,
   keepDescendants: true,
+  memBytes: null,
+  cpuPct: null,
+  pids: null,
   ...more,
 });
 

@@ -170,6 +170,10 @@ export const processes = (product: Product): void => {
       });
       const unsupported = { status: 422, value: { code: "not_supported" } };
       expect(await refused({ command: "true", pty: { cols: 80, rows: 24 } })).toMatchObject(unsupported);
+      expect(await refused({ command: "true", limits: { pids: 9 } })).toMatchObject({
+        status: 422,
+        value: { code: "not_supported", field: "limits.pids" },
+      });
       const { id } = await exec({ command: "true" });
       expect(await post(id, "resize", { cols: 1, rows: 1 })).toMatchObject(unsupported);
       expect(await product.api.api(`GET /v1/processes/${id}/attach`)).toMatchObject(unsupported);

@@ -143,9 +143,6 @@ describe("bad input", () => {
   it.each([
     ["pty", { pty: { cols: 80, rows: 24 } }],
     ["user", { user: "nobody" }],
-    ["limits.memBytes", { limits: { memBytes: 1 } }],
-    ["limits.cpuPct", { limits: { cpuPct: 1 } }],
-    ["limits.pids", { limits: { pids: 1 } }],
     ["env.A", { env: { A: { secret: "s" } } }],
   ])("%s, which is not built yet, is 422 and named, never ignored", async (field, change) => {
     const answer = await service.send(...start(change));

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { NodeFacts } from "#shared/api/node.ts";
 import { downFrame, type DownFrame, type UpFrame } from "#shared/link/frames.ts";
 import { chunkBytes, protocolVersion, snapshotBytes } from "#shared/link/limits.ts";
 import type { Launch } from "#shared/link/launch.ts";
@@ -18,6 +19,8 @@ type Held = { bytes: Buffer; gap: { from: number; to: number } | undefined };
 export class PlayedNode {
   readonly told: DownFrame[] = [];
   readonly launches: Launch[] = [];
+  /** What it says of its machine with the next hello. */
+  facts: NodeFacts = {};
   /** Called for each start; a test may report an ending at once. */
   onStart: (launch: Launch) => void = (launch) => this.report({ id: launch.id, status: "running" });
   /** Answers requests other than `read`; undefined: the test replies later. */
@@ -57,7 +60,7 @@ export class PlayedNode {
       instanceId: this.#instanceId,
       machineId: "machine",
       bootId: "boot",
-      facts: {},
+      facts: this.facts,
       inventory,
     });
     return welcome.promise;

@@ -39,6 +39,37 @@ describe("a start", () => {
     ]);
   });
 
+  it("asks for no limit that its node cannot hold: 422 names the field and the node, and nothing is stored", async () => {
+    node.played.cut();
+    node.played.facts = { enforces: ["memBytes", "memBytes:sampled"] };
+    await node.played.connect();
+    const before = node.played.launches.length;
+    for (const limit of ["pids", "cpuPct"])
+      expect(await start({ limits: { memBytes: 2 ** 20, [limit]: 50 } })).toMatchObject({
+        status: 422,
+        body: { code: "not_supported", field: `limits.${limit}`, node: expect.any(String) },
+      });
+    const offline = await start({ ifOffline: "queue", limits: { pids: 5 } });
+    expect(offline).toMatchObject({ status: 422, body: { code: "not_supported" } });
+    expect(node.played.launches).toHaveLength(before);
+    expect(await start({ limits: { memBytes: 2 ** 20 } })).toMatchObject({ status: 201 });
+    expect(node.played.launches.at(-1)).toMatchObject({ memBytes: 2 ** 20, pids: null });
+  });
+
+  it("takes the most that the policy allows for what it asks, and fails where its node cannot hold that", async () => {
+    node.played.cut();
+    node.played.facts = { enforces: ["memBytes"] };
+    await node.played.connect();
+    const policy = async (body: object) => (await service.send("PUT", "/v1/policy", body)).status;
+    expect(await policy({ limits: { memBytes: 2 ** 30 } })).toBe(200);
+    expect((await start({ limits: { memBytes: 2 ** 31 } })).body).toMatchObject({ rule: "limit" });
+    expect((await start({})).status).toBe(201);
+    expect(node.played.launches.at(-1)).toMatchObject({ memBytes: 2 ** 30 });
+    expect(await policy({ limits: { pids: 100 } })).toBe(200);
+    expect((await start({})).body).toMatchObject({ code: "not_supported", field: "limits.pids" });
+    await policy({});
+  });
+
   it("keeps env and stdin text out of rows and answers: they are sealed until the ending", async () => {
     const secret = "hunter2-hunter2";
     node.played.onStart = () => {};

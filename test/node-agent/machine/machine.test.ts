@@ -11,14 +11,14 @@ import { temporaryFolder } from "../../support/engine.ts";
 
 describe("machine facts", () => {
   it("say what this machine is, in the shape of the API", () => {
-    const facts = machineFacts(256);
+    const facts = machineFacts(256, ["memBytes"]);
     expect(nodeFacts.parse(facts)).toEqual(facts);
     expect(facts).toMatchObject({
       os: process.platform,
       arch: process.arch,
       hostname: hostname(),
       cpus: availableParallelism(),
-      enforces: [],
+      enforces: ["memBytes"],
       maxProcesses: 256,
     });
     expect(facts.version).toMatch(/^\d+\.\d+\.\d+/);

@@ -1,0 +1,35 @@
+import * as z from "zod";
+
+/** Limits that a start may ask for and not every node can hold; which ones it can, a node says in `enforces`. */
+export const wallLimits = {
+  /** Memory of the command and all that it starts, together. What passes it ends as `timed_out`/`mem_limit`. */
+  memBytes: z
+    .int()
+    .min(1)
+    .max(2 ** 50)
+    .optional(),
+  /** CPU time of all of it together; 100 is one core. */
+  cpuPct: z.int().min(1).max(100_000).optional(),
+  /** How many processes and threads of it may live at once; above that none can be started. */
+  pids: z
+    .int()
+    .min(1)
+    .max(2 ** 22)
+    .optional(),
+};
+export type WallLimit = keyof typeof wallLimits;
+export const wallLimitNames = ["memBytes", "cpuPct", "pids"] as const satisfies readonly WallLimit[];
+
+/** Stands in `enforces` beside `memBytes` where memory is only looked at now and then, so that a command may pass the limit for a moment. */
+export const memorySampled = "memBytes:sampled";
+
+/** What a start asks of its node, however it is written down. */
+export type Asked = { readonly [Name in WallLimit]?: number | null | undefined };
+
+/** The first thing asked for that a node cannot hold which says that it `enforces` these; the field as the API names it. */
+export const unheldField = (asked: Asked, enforces: readonly string[]): string | undefined => {
+  const name = wallLimitNames.find((limit) => isGiven(asked[limit]) && !enforces.includes(limit));
+  return name && `limits.${name}`;
+};
+
+const isGiven = (value: number | null | undefined): boolean => value !== undefined && value !== null;
