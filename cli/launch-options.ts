@@ -16,6 +16,7 @@ export type LaunchOptions = {
   nice?: number;
   logLimit?: number;
   outputLimit?: number;
+  user?: string;
   mem?: number;
   cpu?: number;
   pids?: number;
@@ -42,6 +43,7 @@ export const withProcess = (command: Command): Command =>
     .option("--nice <n>", "its priority, -20 to 19", Number)
     .option("--log-limit <size>", "how much of its output is kept, the middle goes first", bytes)
     .option("--output-limit <size>", "end it when it has written more than this", bytes)
+    .option("--user <name>", "run it as this user, where the node's policy lists it")
     .option("--mem <size>", "end it when all of it together takes more memory than this", bytes)
     .option("--cpu <percent>", "the CPU time that all of it may take, 100 is one core", Number)
     .option("--pids <n>", "how many processes and threads of it may live at once", Number)
@@ -73,6 +75,7 @@ export function processBody(words: string[], options: LaunchOptions): Record<str
     cwd: options.cwd,
     env: options.env,
     shell: options.shell,
+    user: options.user,
     timeoutMs: options.timeout,
     idleTimeoutMs: options.idleTimeout,
     graceMs: options.grace,

@@ -18,6 +18,7 @@ import { nodePolicy } from "./policy-file.ts";
 import { disown } from "./process/disown.ts";
 import { accountOf, captureBase } from "./process/environment.ts";
 import { Supervisor } from "./process/supervisor.ts";
+import { usersOf } from "./process/users.ts";
 import { Self } from "./self.ts";
 
 /**
@@ -92,6 +93,7 @@ function begin({ log }: StartNeeds, { folder, greeting, walls, self }: Settled):
     generation: folder.generation,
     nodeName: () => self.name,
     // Begun now, so that the first command finds it: a profile may take seconds.
+    users: usersOf(process.env, { log, signal: life.signal }),
     environment: captureBase(process.env, accountOf(process.env), { log, signal: life.signal }),
     cwd: homeFolder(),
     policy: nodePolicy(folder.policy, log),

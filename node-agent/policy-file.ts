@@ -63,11 +63,11 @@ function stampOf(path: string): string {
 }
 
 function readPolicy(path: string, stamp: string): Read {
-  if (stamp === missing) return { stamp, policy: defaultPolicy };
+  if (stamp === missing) return { stamp, policy: ofNode(defaultPolicy) };
   try {
     const parsed = policyShape.safeParse(JSON.parse(readFileSync(path, "utf8")));
     return parsed.success
-      ? { stamp, policy: withRealRoots(parsed.data) }
+      ? { stamp, policy: ofNode(parsed.data) }
       : { stamp, broken: broken(path, z.prettifyError(parsed.error).replace(/\s+/g, " ")) };
   } catch (error) {
     return { stamp, broken: broken(path, error instanceof Error ? error.message : String(error)) };
@@ -80,8 +80,12 @@ const broken = (path: string, fault: string): Refusal =>
     `The policy file ${path} on the node cannot be used, so nothing is started there: ${fault.slice(0, 500)}.`,
   );
 
-const withRealRoots = (policy: Policy): Policy =>
-  policy.roots === undefined ? policy : { ...policy, roots: policy.roots.map(realPath) };
+/** Only the owner of the machine lends its users. */
+const ofNode = (policy: Policy): Policy => ({
+  ...policy,
+  users: policy.users ?? [],
+  ...(policy.roots && { roots: policy.roots.map(realPath) }),
+});
 
 // A link into a root is in it only if what it points to is. What is not there is taken as it is written.
 function realPath(path: string): string {
@@ -106,6 +110,7 @@ const startOf = (launch: Launch, cwd: string) => ({
   memBytes: launch.memBytes ?? undefined,
   cpuPct: launch.cpuPct ?? undefined,
   pids: launch.pids ?? undefined,
+  user: launch.user ?? undefined,
 });
 
 function steeringRefusal({ readOnly, limits }: Policy, timeoutMs = 0): Refusal | undefined {

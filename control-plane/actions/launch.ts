@@ -23,6 +23,7 @@ export const launchOf = (id: string, body: StartProcessBody): Launch => ({
   memBytes: body.limits.memBytes ?? null,
   cpuPct: body.limits.cpuPct ?? null,
   pids: body.limits.pids ?? null,
+  user: body.user ?? null,
 });
 
 /** The environment of a start, without what only names a secret. */

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { arch, availableParallelism, hostname, platform, totalmem } from "node:os";
+import { accountOf } from "../process/environment.ts";
 import type { NodeFacts } from "#shared/api/node.ts";
 
 declare const __DROVER_VERSION__: string | undefined;
@@ -24,6 +25,7 @@ export const machineFacts = (maxProcesses: number, enforces: string[]): NodeFact
   cpus: availableParallelism(),
   memBytes: usableMemory(),
   enforces,
+  user: accountOf(process.env).name,
   maxProcesses,
 });
 

@@ -6,21 +6,41 @@ import type { Walls } from "../machine/walls.ts";
 import type { NodePolicy } from "../policy-file.ts";
 import { failed } from "./ending.ts";
 import type { Ending } from "./record.ts";
+import { homeOf, type UserAccount, type Users } from "./users.ts";
 
-/** A start with the limits that the node's policy holds for it, and its ending where the policy refuses it. */
-export function admit(
-  policy: NodePolicy | undefined,
-  launch: Launch,
-  cwd: string,
-): { launch: Launch; refusal?: Ending } {
-  const verdict = policy?.judge(launch, cwd);
-  if (verdict === undefined) return { launch };
-  if (verdict.allowed) return { launch: { ...launch, ...verdict.limits } };
-  return { launch, refusal: failed("command_refused", `On this node: ${refusalText(verdict.refusal)}`) };
+/** What starts are measured by here. */
+export type AdmitNeeds = { policy?: NodePolicy | undefined; walls: Walls; users: Users; cwd: string };
+
+/** A start as it will run: with its folder, the limits that the node's policy holds for it, and whose it is. */
+export type Admitted = {
+  launch: Launch & { cwd: string };
+  /** Undefined: the agent's own. */
+  account: UserAccount | undefined;
+  /** The ending of one that is not to run. */
+  refusal: Ending | undefined;
+};
+
+export function admit({ policy, walls, users, cwd }: AdmitNeeds, asked: Launch): Admitted {
+  const user = asked.user === users.own ? null : asked.user;
+  const account = user === null ? undefined : users.find(user);
+  const start = { ...asked, user, cwd: asked.cwd ?? (account ? homeOf(account) : cwd) };
+  const verdict = policy?.judge(start, start.cwd);
+  if (verdict?.allowed === false)
+    return {
+      launch: start,
+      account,
+      refusal: failed("command_refused", `On this node: ${refusalText(verdict.refusal)}`),
+    };
+  const launch = { ...start, ...verdict?.limits };
+  const nobody =
+    user !== null && !account
+      ? failed("spawn_error", `there is no user ${user} in /etc/passwd of this node`)
+      : undefined;
+  return { launch, account, refusal: wallRefusal(walls, launch) ?? nobody };
 }
 
 /** The ending of a start that asks for what cannot be held here. The control plane refuses it first, by what this node said last. */
-export const wallRefusal = (walls: Walls, launch: Launch): Ending | undefined => {
+const wallRefusal = (walls: Walls, launch: Launch): Ending | undefined => {
   const field = unheldField(launch, walls.enforces);
   return field === undefined
     ? undefined

@@ -45,7 +45,8 @@ export const commandEnvironment = (given: {
   };
 };
 
-type CaptureNeeds = LoginLimits & { log?: Log | undefined };
+/** `runAs`: program and arguments through which the login shell becomes the account's, where that is not the agent's. */
+type CaptureNeeds = LoginLimits & { log?: Log | undefined; runAs?: string[] };
 
 /**
  * The environment that commands of this account start from, when the agent itself has `agent`; takes up to 5 s, and never
@@ -54,10 +55,10 @@ type CaptureNeeds = LoginLimits & { log?: Log | undefined };
 export const captureBase = async (
   agent: NodeJS.ProcessEnv,
   account: Account,
-  { log, ...limits }: CaptureNeeds = {},
+  { log, runAs = [], ...limits }: CaptureNeeds = {},
 ): Promise<Variables> => {
   const bare = bareEnvironment(agent, account);
-  const login = await loginEnvironment({ shell: account.shell, env: bare }, limits).catch(
+  const login = await loginEnvironment({ shell: [...runAs, account.shell], env: bare }, limits).catch(
     (error: unknown): LoginOutcome => ({ failure: reasonOf(error) }),
   );
   if ("failure" in login && !limits.signal?.aborted)
@@ -111,17 +112,17 @@ const withoutPackageFolders = (path: string | undefined): string =>
 export const accountOf = (agent: NodeJS.ProcessEnv): Account => {
   try {
     const { username, homedir, shell } = userInfo();
-    return { name: username, home: homedir, shell: usable(shell) };
+    return { name: username, home: homedir, shell: usableShell(shell) };
   } catch {
     // No entry for this user id: what the agent was started with is all there is.
     return {
       name: agent["USER"] ?? String(process.getuid?.() ?? "nobody"),
       home: agent["HOME"] ?? "/",
-      shell: usable(agent["SHELL"]),
+      shell: usableShell(agent["SHELL"]),
     };
   }
 };
 
 /** Accounts of services have shells that only say no. */
-const usable = (shell: string | null | undefined): string =>
+export const usableShell = (shell: string | null | undefined): string =>
   shell && existsSync(shell) && !/\/(nologin|false|true|sync)$/.test(shell) ? shell : "/bin/sh";

@@ -10,6 +10,7 @@ import type { StreamName } from "#shared/streams.ts";
  *   *.gap   which bytes of out or err are no longer kept
  *   in      stdin: a file with the text, or a FIFO
  *   cmd     a command text too long for an argument
+ *   as      what a command of another user begins with, until it does (see run-as.ts)
  *   intent  kill intents and sent signals, a line each, written before the signal
  */
 export type ProcessFolder = {
@@ -17,6 +18,7 @@ export type ProcessFolder = {
   path: string;
   run: string;
   cmd: string;
+  as: string;
   in: string;
   intent: string;
 };
@@ -34,6 +36,7 @@ export const processFolder = (procs: string, id: string): ProcessFolder => {
     path,
     run: at("run"),
     cmd: at("cmd"),
+    as: at("as"),
     in: at("in"),
     intent: at("intent"),
   };

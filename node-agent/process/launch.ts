@@ -1,11 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, openSync, writeFileSync } from "node:fs";
+import { closeSync, openSync } from "node:fs";
 import { shellQuote } from "#shared/shell-quote.ts";
 import type { Launch } from "#shared/link/launch.ts";
 import { joinCgroup } from "./cgroup.ts";
 import { type ProcessFolder, streamPath } from "./folder.ts";
 import { programPath } from "./program-path.ts";
 import { createRecord, type Spec } from "./record.ts";
+import { bareEnvironment, becomeUser, folderCheck, giveTo, textPath, userScript, writeAs } from "./run-as.ts";
+import type { UserAccount } from "./users.ts";
 
 /**
  * How a command is started so that nothing that happens to the agent can touch it.
@@ -41,31 +43,54 @@ exec 2>&4 3>&- 4>&-
 const longestArgument = 100_000;
 
 /** Where the agent looks for shells, and the cgroup that the command joins, or must join since it holds its limits. */
-type Surroundings = { path: string; cgroup: string | null; mustJoin: boolean };
+type Surroundings = {
+  path: string;
+  cgroup: string | null;
+  mustJoin: boolean;
+  cwd: string;
+  /** Whose command it is, where not the agent's. */
+  account?: UserAccount | undefined;
+};
 
 /** The script that becomes the wrapper. */
 export const launchScript = (launch: Launch, folder: ProcessFolder, around: Surroundings): string => {
   const { id } = launch;
+  const { account } = around;
   const pipe = launch.stdin === "pipe";
   const input = shellQuote(folder.in);
-  const leader = `${pipe ? `exec <${input}\n` : ""}${joinCgroup(id, around.cgroup, around.mustJoin)}${asLeader(id)}${execLine(launch, folder, around.path)}`;
-  return `${opening(id)}${pipe ? keeper(id, input) : ""}(\n${leader}\n)\n${closing(id, pipe)}`;
+  const leader = [
+    pipe ? `exec <${input}\n` : "",
+    joinCgroup(id, around.cgroup, around.mustJoin),
+    account ? folderCheck(id, account, around.cwd) : "",
+    asLeader(id),
+    account ? becomeUser(account, folder, isLong(launch)) : beginning(launch, folder, around),
+  ].join("");
+  return `${opening(id)}${pipe ? keeper(id, input, account) : ""}(\n${leader}\n)\n${closing(id, pipe)}`;
 };
 
 /**
  * The keeper has the write end from its birth: opened before it is forked, through a moment as reader and writer, which
  * blocks nobody. Were it to open the pipe by itself, a command could see an end of file before it did.
  */
-const keeper = (id: string, input: string): string => `${programPath("mkfifo")} -m 600 ${input}
-exec 5<>${input} 6>${input} 5<&-
+const keeper = (
+  id: string,
+  input: string,
+  account?: UserAccount,
+): string => `${programPath("mkfifo")} -m 600 ${input}
+${account ? `${programPath("chown")} ${account.uid}:${account.gid} ${input}\n` : ""}exec 5<>${input} 6>${input} 5<&-
 ${programPath("sleep")} 2147483647 >&6 6>&- 3>&- 4>&- 2>/dev/null &
 _drover_k=$!; exec 6>&-; echo "${id} keeper $_drover_k" >&3
 `;
 
-const execLine = (launch: Launch, folder: ProcessFolder, path: string): string => {
+const beginning = (launch: Launch, folder: ProcessFolder, around: Surroundings): string =>
+  `${missingProgram(launch)}exec ${execLine(launch, folder, around)}`;
+
+const execLine = (launch: Launch, folder: ProcessFolder, around: Surroundings): string => {
   const nice = launch.nice === null ? [] : [programPath("nice"), "-n", String(launch.nice)];
-  return `${missingProgram(launch)}exec ${[...nice, ...programOf(launch, folder, path)].map(shellQuote).join(" ")}`;
+  return [...nice, ...programOf(launch, folder, around)].map(shellQuote).join(" ");
 };
+
+const isLong = ({ command }: Launch): boolean => command !== null && command.length > longestArgument;
 
 /** Said in the words of a shell, but without the name of our script. */
 const missingProgram = ({ argv }: Launch): string => {
@@ -74,10 +99,11 @@ const missingProgram = ({ argv }: Launch): string => {
   return `command -v ${shellQuote(name)} >/dev/null 2>&1 || { echo ${shellQuote(`${name}: not found`)} >&2; exit 127; }\n`;
 };
 
-const programOf = (launch: Launch, folder: ProcessFolder, path: string): string[] => {
+const programOf = (launch: Launch, folder: ProcessFolder, { path, account }: Surroundings): string[] => {
   if (launch.argv) return launch.argv;
-  const text = launch.command ?? "";
-  return [programPath(launch.shell, path), ...(text.length > longestArgument ? [folder.cmd] : ["-c", text])];
+  const shell = programPath(launch.shell, path);
+  if (!isLong(launch)) return [shell, "-c", launch.command ?? ""];
+  return [shell, account ? textPath : folder.cmd];
 };
 
 /** Writes the files of a start and spawns the wrapper. Throws what the system says when that fails. */
@@ -89,17 +115,23 @@ export const launchWrapper = (
   const fds: number[] = [];
   const opened = (fd: number): number => (fds.push(fd), fd);
   try {
-    if (launch.command !== null && launch.command.length > longestArgument)
-      writeFileSync(folder.cmd, launch.command, { mode: 0o600 });
-    if (typeof launch.stdin === "object") writeFileSync(folder.in, launch.stdin.text, { mode: 0o600 });
+    const { account } = how;
+    if (launch.command !== null && isLong(launch)) writeAs(account, folder.cmd, launch.command);
+    if (typeof launch.stdin === "object") writeAs(account, folder.in, launch.stdin.text);
+    if (account)
+      writeAs(account, folder.as, userScript(how.env, missingProgram(launch), execLine(launch, folder, how)));
     const record = opened(createRecord(folder, how.spec, launchScript(launch, folder, how)));
-    const append = (path: string) => opened(openSync(path, "a", 0o600));
+    const append = (path: string) => {
+      const fd = opened(openSync(path, "a", 0o600));
+      giveTo(account, fd);
+      return fd;
+    };
     const out = append(streamPath(folder, "merged"));
     const err = launch.output === "split" ? append(streamPath(folder, "stderr")) : out;
     const input = typeof launch.stdin === "object" ? opened(openSync(folder.in, "r")) : "ignore";
     return spawn(how.shell, [folder.run], {
-      cwd: how.spec.cwd,
-      env: how.env,
+      cwd: how.cwd,
+      env: account ? bareEnvironment(launch.id) : how.env,
       detached: true,
       stdio: [input, out, record, record, err],
     });

@@ -8,7 +8,8 @@ import { type Outcome, runProgram } from "../machine/run-program.ts";
  * waits for more than the second mark; what the shell or the profile still does then has a few seconds to end by itself.
  * Where the mark does not come in time, the whole group is told to end.
  */
-export type Login = { shell: string; env: Record<string, string> };
+/** `shell`: its path, behind whatever it is to be run through. */
+export type Login = { shell: string[]; env: Record<string, string> };
 export type LoginOutcome = { exported: Record<string, string> } | { failure: string };
 export type LoginLimits = { limitMs?: number | undefined; signal?: AbortSignal | undefined };
 
@@ -21,10 +22,11 @@ export const loginEnvironment = async (
   { limitMs = loginMs, signal }: LoginLimits,
 ): Promise<LoginOutcome> => {
   const mark = randomUUID();
+  const [file = "/bin/sh", ...through] = shell;
   const home = env["HOME"] ?? "";
   const outcome = await runProgram({
-    file: shell,
-    args: ["-lc", scriptOf(mark)],
+    file,
+    args: [...through, "-lc", scriptOf(mark)],
     env,
     cwd: existsSync(home) ? home : "/",
     limitMs,

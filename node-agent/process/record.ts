@@ -1,5 +1,6 @@
 import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 import * as z from "zod";
+import type { Launch } from "#shared/link/launch.ts";
 import { endReasons, finalStatuses } from "#shared/process-state.ts";
 import type { ProcessFolder } from "./folder.ts";
 
@@ -37,6 +38,10 @@ const spec = z.object({
   cgroup: z.string().nullable().default(null),
 });
 export type Spec = z.infer<typeof spec>;
+
+/** Of a start what has to be known of it whatever becomes of the agent; not its environment and its text. */
+export const specOfLaunch = (launch: Launch & { cwd: string }, here: Pick<Spec, "bootId" | "cgroup">): Spec =>
+  spec.parse({ ...launch, ...here, stdin: typeof launch.stdin === "object" ? "text" : launch.stdin });
 
 const ending = z.object({
   status: z.enum(finalStatuses),

@@ -10,16 +10,17 @@ import { cgroupOf, newCgroup, removeCgroup, sweepCgroups } from "./cgroup.ts";
 import { Child, type ChildNeeds } from "./child.ts";
 import { canceled } from "./ending.ts";
 import { commandEnvironment, type Variables } from "./environment.ts";
-import { admit, refusedAnswer, wallRefusal } from "./admit.ts";
+import { admit, type Admitted, refusedAnswer } from "./admit.ts";
 import { isProcessId, type ProcessFolder, processFolder } from "./folder.ts";
 import { noteIntent, takeBackStop } from "./intents.ts";
 import { launchWrapper } from "./launch.ts";
 import { cwdRefusal, diskRefusal, spawnRefusal } from "./launching.ts";
 import { Questions } from "./questions.ts";
-import type { Ending, Spec } from "./record.ts";
+import { type Ending, specOfLaunch } from "./record.ts";
 import { recall, recover, specOf } from "./recovery.ts";
 import { reaper } from "./retention.ts";
 import { Ticker } from "./ticker.ts";
+import type { Users } from "./users.ts";
 import { turns } from "#shared/turns.ts";
 
 /**
@@ -39,6 +40,8 @@ export type SupervisorNeeds = {
   nodeName(): string;
   /** What commands start from; a start waits for it. */
   environment: Promise<Variables>;
+  /** Whom else commands may be. */
+  users: Users;
   /** Where commands run when the start names no folder. */
   cwd: string;
   /** What may be started here; undefined: everything. */
@@ -112,15 +115,15 @@ export class Supervisor implements Engine {
     const folder = processFolder(this.#needs.procs, launch.id);
     const claimed = this.#children.has(launch.id) ? "taken" : claim(folder);
     if (claimed === "taken") return this.#startAgain(launch.id);
-    const admitted = admit(this.#needs.policy, launch, launch.cwd ?? this.#needs.cwd);
-    const child = new Child(folder, this.#spec(admitted.launch), this.#childNeeds);
+    const admitted = admit({ ...this.#needs, walls: this.#walls }, launch);
+    const { bootId } = this.#needs;
+    const cgroup = cgroupOf(this.#walls.cgroup, launch.id);
+    const child = new Child(folder, specOfLaunch(admitted.launch, { bootId, cgroup }), this.#childNeeds);
     this.#keep(child);
     this.onAccepted(launch.id);
-    const refusal =
-      claimed ??
-      (this.#stopsAll ? canceled : (admitted.refusal ?? wallRefusal(this.#walls, admitted.launch)));
+    const refusal = claimed ?? (this.#stopsAll ? canceled : admitted.refusal);
     if (refusal) return child.conclude(refusal);
-    void this.#inTurn(() => this.#launch(child, admitted.launch));
+    void this.#inTurn(() => this.#launch(child, admitted));
   }
 
   /** A start that came before: it is confirmed, and what is known of it said again. */
@@ -139,43 +142,8 @@ export class Supervisor implements Engine {
     return ended;
   }
 
-  #spec(launch: Launch): Spec {
-    const {
-      id,
-      chatId,
-      output,
-      timeoutMs,
-      idleTimeoutMs,
-      idleOn,
-      graceMs,
-      logBytes,
-      outputBytes,
-      keepDescendants,
-      memBytes,
-    } = launch;
-    const stdin = typeof launch.stdin === "object" ? "text" : launch.stdin;
-    const cwd = launch.cwd ?? this.#needs.cwd;
-    return {
-      id,
-      bootId: this.#needs.bootId,
-      chatId,
-      cwd,
-      output,
-      stdin,
-      timeoutMs,
-      idleTimeoutMs,
-      idleOn,
-      graceMs,
-      logBytes,
-      outputBytes,
-      keepDescendants,
-      memBytes,
-      cgroup: cgroupOf(this.#walls.cgroup, id),
-    };
-  }
-
-  async #launch(child: Child, launch: Launch): Promise<void> {
-    const base = await this.#needs.environment;
+  async #launch(child: Child, { launch, account }: Admitted): Promise<void> {
+    const base = await (account ? this.#needs.users.environment(account) : this.#needs.environment);
     if (this.#closed || child.phase === "ended") return;
     const refusal = cwdRefusal(child.spec.cwd) ?? diskRefusal(this.#needs.procs);
     if (refusal) return child.conclude(refusal);
@@ -186,7 +154,7 @@ export class Supervisor implements Engine {
     });
     try {
       const wrapper = launchWrapper(launch, child.folder, {
-        spec: child.spec,
+        ...{ spec: child.spec, cwd: launch.cwd, account },
         env,
         shell: this.#needs.shell ?? "/bin/sh",
         path: base.PATH ?? "",

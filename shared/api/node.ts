@@ -11,6 +11,8 @@ export const nodeFacts = z.object({
   memBytes: z.int().min(0).optional(),
   /** Which of the `limits` that not every node can hold this one can: see walls.ts. */
   enforces: z.array(plainText(64)).max(32).optional(),
+  /** As whom it runs, and so do commands that name no other user. */
+  user: plainText(256).optional(),
   maxProcesses: z.int().min(1).max(100_000).optional(),
 });
 export type NodeFacts = z.infer<typeof nodeFacts>;

@@ -38,8 +38,8 @@ export const policy = z.strictObject({
   allowPrograms: z.array(program).max(maxEntries).optional(),
   /** The folders in or below which commands start. */
   roots: z.array(root).min(1).max(maxEntries).optional(),
-  /** The users that a start may name. */
-  users: z.array(plainText(256)).max(maxEntries).default([]),
+  /** The users that a start may name. Not said: of the fleet any that the node's own policy lists, on a node none but the agent's. */
+  users: z.array(plainText(256)).max(maxEntries).optional(),
   /** Nothing is started; what ran can be read. */
   readOnly: z.boolean().default(false),
   limits: policyLimits.prefault({}),

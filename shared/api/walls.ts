@@ -23,13 +23,20 @@ export const wallLimitNames = ["memBytes", "cpuPct", "pids"] as const satisfies 
 /** Stands in `enforces` beside `memBytes` where memory is only looked at now and then, so that a command may pass the limit for a moment. */
 export const memorySampled = "memBytes:sampled";
 
+/** Stands in `enforces` where commands can run as another user than the agent. */
+export const otherUsers = "user";
+
 /** What a start asks of its node, however it is written down. */
-export type Asked = { readonly [Name in WallLimit]?: number | null | undefined };
+export type Asked = { readonly [Name in WallLimit]?: number | null | undefined } & {
+  /** Another user than the agent's own. */
+  readonly user?: string | null | undefined;
+};
 
 /** The first thing asked for that a node cannot hold which says that it `enforces` these; the field as the API names it. */
 export const unheldField = (asked: Asked, enforces: readonly string[]): string | undefined => {
+  if (isGiven(asked.user) && !enforces.includes(otherUsers)) return "user";
   const name = wallLimitNames.find((limit) => isGiven(asked[limit]) && !enforces.includes(limit));
   return name && `limits.${name}`;
 };
 
-const isGiven = (value: number | null | undefined): boolean => value !== undefined && value !== null;
+const isGiven = (value: unknown): boolean => value !== undefined && value !== null;

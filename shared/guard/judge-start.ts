@@ -43,7 +43,7 @@ const readOnlyRefusal = ({ readOnly }: Policy): Refusal | undefined =>
     : undefined;
 
 const userRefusal = ({ user }: JudgedStart, { users }: Policy): Refusal | undefined =>
-  user === undefined || users.includes(user)
+  user === undefined || users === undefined || users.includes(user)
     ? undefined
     : refusedBecause(
         "user",

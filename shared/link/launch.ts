@@ -23,5 +23,6 @@ export const launch = z.object({
   memBytes: z.number().nullable().default(null),
   cpuPct: z.number().nullable().default(null),
   pids: z.number().nullable().default(null),
+  user: z.string().nullable().default(null),
 });
 export type Launch = z.infer<typeof launch>;

@@ -41,6 +41,7 @@ const launch = (id: string, change: Partial<Launch>): Launch => ({
   memBytes: null,
   cpuPct: null,
   pids: null,
+  user: null,
   ...change,
 });
 

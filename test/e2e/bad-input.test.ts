@@ -60,7 +60,6 @@ describe("a start that is wrong", () => {
 
   it.each<[string, Record<string, unknown>, string]>([
     ["chatId", { node: undefined, chatId: "chat_x" }, "chatId"],
-    ["user", { user: "root" }, "user"],
     ["pty", { pty: { cols: 80, rows: 24 } }, "pty"],
     ["limits.cpuPct", { limits: { cpuPct: 50 } }, "cpuPct"],
     ["limits.pids", { limits: { pids: 10 } }, "pids"],

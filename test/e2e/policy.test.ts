@@ -5,8 +5,8 @@ import { useProduct } from "../support/product.ts";
 
 const product = useProduct({ agents: ["n1", "n2"] });
 const file = (): string => join(product.agents.get("n1")?.dataDir ?? "", "policy.json");
-const exec = async (node: string, command: string) => {
-  const body = { node, command };
+const exec = async (node: string, command: string, more: object = {}) => {
+  const body = { node, command, ...more };
   const { status, value } = await product.api.api<Record<string, unknown>>("POST /v1/processes", {
     query: { waitMs: 30_000 },
     body,
@@ -39,6 +39,26 @@ describe("the policy file of a node", () => {
     expect(await exec("n1", "true")).toMatchObject({ status: "exited" });
   });
 });
+
+it.runIf(process.getuid?.() === 0)(
+  "runs a command as a user whom the node's policy lists, and as no other (skipped where the tests do not run as root)",
+  async () => {
+    const user = "nobody";
+    expect(await exec("n1", "id -un", { user })).toMatchObject({
+      http: 201,
+      status: "failed",
+      reason: "command_refused",
+      detail: expect.stringContaining("rule user"),
+    });
+    writeFileSync(file(), JSON.stringify({ users: [user] }));
+    expect(await exec("n1", "id -un; echo $HOME $DROVER_NODE; exit 3", { user, cwd: "/" })).toMatchObject({
+      status: "exited",
+      exitCode: 3,
+      result: { text: expect.stringMatching(/^nobody\n\S+ n1\n$/) },
+    });
+    rmSync(file());
+  },
+);
 
 describe("the policy of the fleet", () => {
   it("holds for the next start everywhere once it is set", async () => {

@@ -5,6 +5,7 @@ import type { Launch } from "#shared/link/launch.ts";
 import type { Report } from "#shared/link/report.ts";
 import { isFinal } from "#shared/process-state.ts";
 import { accountOf, captureBase } from "../../node-agent/process/environment.ts";
+import { usersOf } from "../../node-agent/process/users.ts";
 import { Supervisor, type SupervisorNeeds } from "../../node-agent/process/supervisor.ts";
 import { temporaryFolder } from "./eventually.ts";
 
@@ -37,6 +38,7 @@ export const launchOf = (command: string, more: Partial<Launch> = {}): Launch =>
   memBytes: null,
   cpuPct: null,
   pids: null,
+  user: null,
   ...more,
 });
 
@@ -62,6 +64,7 @@ export class Bench {
       generation: this.#generation++,
       nodeName: () => "n1",
       environment,
+      users: usersOf(process.env),
       cwd: "/tmp",
       ...this.#more,
     });

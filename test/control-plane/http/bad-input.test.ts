@@ -142,7 +142,6 @@ describe("bad input", () => {
 
   it.each([
     ["pty", { pty: { cols: 80, rows: 24 } }],
-    ["user", { user: "nobody" }],
     ["env.A", { env: { A: { secret: "s" } } }],
   ])("%s, which is not built yet, is 422 and named, never ignored", async (field, change) => {
     const answer = await service.send(...start(change));

@@ -102,7 +102,7 @@ describe("a fan-out", () => {
       [{ expiresMs: 0 }, 400, "invalid_request", "expiresMs"],
       [{ surprise: 1 }, 400, "invalid_request", "surprise"],
       [{ process: { command: "rm -rf /" } }, 422, "command_refused", undefined],
-      [{ process: { command: "x", user: "me" } }, 422, "not_supported", undefined],
+      [{ process: { command: "x", pty: { cols: 80, rows: 24 } } }, 422, "not_supported", undefined],
     ] as const) {
       const answer = await create(body);
       expect([body, answer.status, answer.body["code"]]).toEqual([body, status, code]);

@@ -19,7 +19,7 @@ describe("the policy of the fleet", () => {
 
   it("is the default one until one is given, with every default written out", async () => {
     expect((await service.get("/v1/policy")).body).toEqual({
-      policy: { allowRules: [], refusePrograms: [], users: [], readOnly: false, limits: {} },
+      policy: { allowRules: [], refusePrograms: [], readOnly: false, limits: {} },
       updatedAt: null,
       rules: ruleNames,
     });
@@ -101,7 +101,10 @@ describe("the policy of the fleet", () => {
     expect((await attempt({ command: "reboot", policy: { allowRules: ["power"] } })).body).toEqual({
       allowed: true,
     });
-    expect((await attempt({ command: "ls", user: "bob" })).body).toMatchObject({ rule: "user" });
+    expect((await attempt({ command: "ls", user: "bob" })).body).toEqual({ allowed: true });
+    expect((await attempt({ command: "ls", user: "bob", policy: { users: [] } })).body).toMatchObject({
+      rule: "user",
+    });
     expect((await attempt({ command: "ls", argv: ["ls"] })).status).toBe(400);
   });
 

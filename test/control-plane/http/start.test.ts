@@ -56,6 +56,25 @@ describe("a start", () => {
     expect(node.played.launches.at(-1)).toMatchObject({ memBytes: 2 ** 20, pids: null });
   });
 
+  it("names a user only where the agent can be another, or its own", async () => {
+    const meet = async (facts: object) => {
+      node.played.cut();
+      node.played.facts = facts;
+      await node.played.connect();
+    };
+    await meet({ user: "drover", enforces: ["memBytes"] });
+    const refused = await start({ user: "bob" });
+    expect(refused).toMatchObject({ status: 422, body: { code: "not_supported", field: "user" } });
+    expect(refused.body["detail"]).toMatch(/its agent runs as drover/);
+    expect((await start({ user: "drover" })).status).toBe(201);
+    await meet({ user: "root", enforces: ["memBytes", "user"] });
+    expect((await start({ user: "bob" })).status).toBe(201);
+    expect(node.played.launches.at(-1)).toMatchObject({ user: "bob" });
+    await service.send("PUT", "/v1/policy", { users: ["alice"] });
+    expect(await start({ user: "bob" })).toMatchObject({ status: 422, body: { rule: "user" } });
+    await service.send("PUT", "/v1/policy", {});
+  });
+
   it("takes the most that the policy allows for what it asks, and fails where its node cannot hold that", async () => {
     node.played.cut();
     node.played.facts = { enforces: ["memBytes"] };

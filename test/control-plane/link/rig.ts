@@ -178,7 +178,7 @@ export const launchFor = (id: string, change: Partial<Launch> = {}): Launch => (
     logBytes: 65_536,
     outputBytes: null,
   },
-  ...{ nice: null, keepDescendants: true, memBytes: null, cpuPct: null, pids: null },
+  ...{ nice: null, keepDescendants: true, memBytes: null, cpuPct: null, pids: null, user: null },
   ...change,
 });
 
