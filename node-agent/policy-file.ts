@@ -6,6 +6,7 @@ import { plainPath } from "#shared/guard/paths.ts";
 import { type Refusal, refusedBecause } from "#shared/guard/verdict.ts";
 import type { Launch } from "#shared/link/launch.ts";
 import type { Log } from "./log.ts";
+import { type Sandbox, sandboxShape } from "./process/sandbox.ts";
 
 /**
  * The policy of this node: the file `policy.json` in the agent's data folder, which whoever owns the machine writes and no
@@ -15,13 +16,17 @@ import type { Log } from "./log.ts";
  * The file is looked at with each start and read again when it has changed, so a change holds from the next start on.
  */
 export type NodePolicy = {
-  /** What the policy says of a start that runs in this folder. */
-  judge(launch: Launch, cwd: string): StartVerdict;
+  /** What the policy says of a start that runs in this folder, and what that is to run in. */
+  judge(launch: Launch, cwd: string): StartVerdict & { sandbox?: Sandbox | undefined };
   /** Why nothing is sent to what runs (signals, input, a new limit of `timeoutMs`); undefined: it may be. */
   steeringRefusal(asked: { timeoutMs?: number }): Refusal | undefined;
 };
 
-type Read = { stamp: string; policy: Policy; broken?: undefined } | { stamp: string; broken: Refusal };
+/** What only the owner of a machine can say is not in the policy of the fleet. */
+const shape = policyShape.extend({ sandbox: sandboxShape.optional() });
+type OwnPolicy = z.infer<typeof shape>;
+
+type Read = { stamp: string; policy: OwnPolicy; broken?: undefined } | { stamp: string; broken: Refusal };
 
 export function nodePolicy(path: string, log: Log): NodePolicy {
   let last: Read | undefined;
@@ -38,9 +43,8 @@ export function nodePolicy(path: string, log: Log): NodePolicy {
   return {
     judge(launch, cwd) {
       const read = current();
-      return read.broken
-        ? { allowed: false, refusal: read.broken }
-        : judgeStart(startOf(launch, cwd), read.policy);
+      if (read.broken) return { allowed: false, refusal: read.broken };
+      return { ...judgeStart(startOf(launch, cwd), read.policy), sandbox: read.policy.sandbox };
     },
     steeringRefusal({ timeoutMs }) {
       const read = current();
@@ -65,7 +69,7 @@ function stampOf(path: string): string {
 function readPolicy(path: string, stamp: string): Read {
   if (stamp === missing) return { stamp, policy: ofNode(defaultPolicy) };
   try {
-    const parsed = policyShape.safeParse(JSON.parse(readFileSync(path, "utf8")));
+    const parsed = shape.safeParse(JSON.parse(readFileSync(path, "utf8")));
     return parsed.success
       ? { stamp, policy: ofNode(parsed.data) }
       : { stamp, broken: broken(path, z.prettifyError(parsed.error).replace(/\s+/g, " ")) };
@@ -81,10 +85,13 @@ const broken = (path: string, fault: string): Refusal =>
   );
 
 /** Only the owner of the machine lends its users. */
-const ofNode = (policy: Policy): Policy => ({
+const ofNode = (policy: OwnPolicy): OwnPolicy => ({
   ...policy,
   users: policy.users ?? [],
   ...(policy.roots && { roots: policy.roots.map(realPath) }),
+  ...(policy.sandbox && {
+    sandbox: { ...policy.sandbox, writable: policy.sandbox.writable.map(realPath) },
+  }),
 });
 
 // A link into a root is in it only if what it points to is. What is not there is taken as it is written.

@@ -6,6 +6,7 @@ import type { Walls } from "../machine/walls.ts";
 import type { NodePolicy } from "../policy-file.ts";
 import { failed } from "./ending.ts";
 import type { Ending } from "./record.ts";
+import type { Sandbox } from "./sandbox.ts";
 import { homeOf, type UserAccount, type Users } from "./users.ts";
 
 /** What starts are measured by here. */
@@ -16,6 +17,8 @@ export type Admitted = {
   launch: Launch & { cwd: string };
   /** Undefined: the agent's own. */
   account: UserAccount | undefined;
+  /** Undefined: the node's policy asks for none. */
+  sandbox?: Sandbox | undefined;
   /** The ending of one that is not to run. */
   refusal: Ending | undefined;
 };
@@ -36,8 +39,21 @@ export function admit({ policy, walls, users, cwd }: AdmitNeeds, asked: Launch):
     user !== null && !account
       ? failed("spawn_error", `there is no user ${user} in /etc/passwd of this node`)
       : undefined;
-  return { launch, account, refusal: wallRefusal(walls, launch) ?? nobody };
+  const sandbox = verdict?.sandbox;
+  return {
+    ...{ launch, account, sandbox },
+    refusal: wallRefusal(walls, launch) ?? nobody ?? (sandbox && sandboxRefusal(walls)),
+  };
 }
+
+/** The policy is not held by half: where there is no sandbox to be had, nothing is started. */
+const sandboxRefusal = (walls: Walls): Ending | undefined =>
+  walls.sandbox === undefined
+    ? failed(
+        "command_refused",
+        "On this node: the policy asks for a sandbox, and bwrap is not installed or does not work (looked for as the agent started)",
+      )
+    : undefined;
 
 /** The ending of a start that asks for what cannot be held here. The control plane refuses it first, by what this node said last. */
 const wallRefusal = (walls: Walls, launch: Launch): Ending | undefined => {

@@ -6,7 +6,8 @@ import { joinCgroup } from "./cgroup.ts";
 import { type ProcessFolder, streamPath } from "./folder.ts";
 import { programPath } from "./program-path.ts";
 import { createRecord, type Spec } from "./record.ts";
-import { bareEnvironment, becomeUser, folderCheck, giveTo, textPath, userScript, writeAs } from "./run-as.ts";
+import { bareEnvironment, folderCheck, giveTo, setApart, textPath, userScript, writeAs } from "./run-as.ts";
+import { type Sandbox, sandboxed } from "./sandbox.ts";
 import type { UserAccount } from "./users.ts";
 
 /**
@@ -50,6 +51,8 @@ type Surroundings = {
   cwd: string;
   /** Whose command it is, where not the agent's. */
   account?: UserAccount | undefined;
+  /** What the wrapper runs in, and where that program is. */
+  sandbox?: { policy: Sandbox; program: string } | undefined;
 };
 
 /** The script that becomes the wrapper. */
@@ -63,7 +66,7 @@ export const launchScript = (launch: Launch, folder: ProcessFolder, around: Surr
     joinCgroup(id, around.cgroup, around.mustJoin),
     account ? folderCheck(id, account, around.cwd) : "",
     asLeader(id),
-    account ? becomeUser(account, folder, isLong(launch)) : beginning(launch, folder, around),
+    isApart(around) ? setApart(account, folder, isLong(launch)) : beginning(launch, folder, around),
   ].join("");
   return `${opening(id)}${pipe ? keeper(id, input, account) : ""}(\n${leader}\n)\n${closing(id, pipe)}`;
 };
@@ -82,6 +85,10 @@ ${programPath("sleep")} 2147483647 >&6 6>&- 3>&- 4>&- 2>/dev/null &
 _drover_k=$!; exec 6>&-; echo "${id} keeper $_drover_k" >&3
 `;
 
+/** Whether nothing of what the start says may reach the wrapper. */
+const isApart = ({ account, sandbox }: Surroundings): boolean =>
+  account !== undefined || sandbox !== undefined;
+
 const beginning = (launch: Launch, folder: ProcessFolder, around: Surroundings): string =>
   `${missingProgram(launch)}exec ${execLine(launch, folder, around)}`;
 
@@ -99,11 +106,11 @@ const missingProgram = ({ argv }: Launch): string => {
   return `command -v ${shellQuote(name)} >/dev/null 2>&1 || { echo ${shellQuote(`${name}: not found`)} >&2; exit 127; }\n`;
 };
 
-const programOf = (launch: Launch, folder: ProcessFolder, { path, account }: Surroundings): string[] => {
+const programOf = (launch: Launch, folder: ProcessFolder, around: Surroundings): string[] => {
   if (launch.argv) return launch.argv;
-  const shell = programPath(launch.shell, path);
+  const shell = programPath(launch.shell, around.path);
   if (!isLong(launch)) return [shell, "-c", launch.command ?? ""];
-  return [shell, account ? textPath : folder.cmd];
+  return [shell, isApart(around) ? textPath : folder.cmd];
 };
 
 /** Writes the files of a start and spawns the wrapper. Throws what the system says when that fails. */
@@ -118,7 +125,7 @@ export const launchWrapper = (
     const { account } = how;
     if (launch.command !== null && isLong(launch)) writeAs(account, folder.cmd, launch.command);
     if (typeof launch.stdin === "object") writeAs(account, folder.in, launch.stdin.text);
-    if (account)
+    if (isApart(how))
       writeAs(account, folder.as, userScript(how.env, missingProgram(launch), execLine(launch, folder, how)));
     const record = opened(createRecord(folder, how.spec, launchScript(launch, folder, how)));
     const append = (path: string) => {
@@ -129,9 +136,10 @@ export const launchWrapper = (
     const out = append(streamPath(folder, "merged"));
     const err = launch.output === "split" ? append(streamPath(folder, "stderr")) : out;
     const input = typeof launch.stdin === "object" ? opened(openSync(folder.in, "r")) : "ignore";
-    return spawn(how.shell, [folder.run], {
+    const [file, ...args] = [...inSandbox(folder, how), how.shell, folder.run];
+    return spawn(file, args, {
       cwd: how.cwd,
-      env: account ? bareEnvironment(launch.id) : how.env,
+      env: isApart(how) ? bareEnvironment(how.sandbox ? undefined : launch.id) : how.env,
       detached: true,
       stdio: [input, out, record, record, err],
     });
@@ -139,3 +147,6 @@ export const launchWrapper = (
     for (const fd of fds) closeSync(fd);
   }
 };
+
+const inSandbox = (folder: ProcessFolder, { sandbox, ...around }: Surroundings): string[] =>
+  sandbox ? sandboxed(sandbox.policy, { ...around, folder, program: sandbox.program }) : [];

@@ -6,16 +6,18 @@ import { programPath } from "./program-path.ts";
 import type { UserAccount } from "./users.ts";
 
 /**
- * How a command becomes another user. The wrapper stays the agent's (root): the user can neither signal it nor write the
+ * How a command is set apart from its wrapper: as another user's, or in a sandbox. The wrapper stays the agent's (root): the user can neither signal it nor write the
  * record, and the folder is closed to him; of it he has what is open (stdin, stdout, stderr), as files of his own, so that
  * `>/dev/stderr` works.
  *
- * Nothing of the user's may reach the wrapper: the environment of a start (LD_PRELOAD, BASH_ENV …) would run as root. So the
- * wrapper has a bare one, and what the user gets stands in a second script, which the leader opens and removes, and which a
+ * Nothing of the user's may reach the wrapper: the environment of a start (LD_PRELOAD, BASH_ENV …) would run as root, or
+ * before there is a sandbox. So the wrapper has a bare one, and what the user gets stands in a second script, which the leader opens and removes, and which a
  * shell reads once it is the user.
  */
 const scriptFd = 5;
 const textFd = 6;
+
+type Whose = UserAccount | undefined;
 
 /** Program and arguments in front of what is to run as the user, with the groups that he has and no capability. */
 export const asUser = ({ uid, gid }: UserAccount): string[] => [
@@ -38,11 +40,11 @@ export const folderCheck = (id: string, account: UserAccount, cwd: string): stri
 };
 
 /** The last words of the leader. */
-export const becomeUser = (account: UserAccount, folder: ProcessFolder, hasText: boolean): string => {
+export const setApart = (account: Whose, folder: ProcessFolder, hasText: boolean): string => {
   const text = hasText ? ` ${textFd}<${shellQuote(folder.cmd)}` : "";
   return `exec ${scriptFd}<${shellQuote(folder.as)}${text}
 ${quoted([programPath("rm"), "-f", folder.as])} 2>/dev/null
-exec ${quoted([...asUser(account), "/bin/sh", `/dev/fd/${scriptFd}`])}`;
+exec ${quoted([...(account ? asUser(account) : []), "/bin/sh", `/dev/fd/${scriptFd}`])}`;
 };
 
 /** Names that some shells keep to themselves: an assignment ends the shell. */
@@ -64,14 +66,14 @@ export const userScript = (env: Record<string, string>, before: string, execLine
   ].join("\n");
 };
 
-/** What the wrapper and the leader run with. */
-export const bareEnvironment = (id: string): Record<string, string> => ({
+/** What the wrapper and the leader run with; without an id whoever runs with it belongs to no command. */
+export const bareEnvironment = (id: string | undefined): Record<string, string> => ({
   PATH: "/usr/sbin:/usr/bin:/sbin:/bin",
-  DROVER_PROCESS_ID: id,
+  ...(id !== undefined && { DROVER_PROCESS_ID: id }),
 });
 
 /** Writes a file of the folder that belongs to the user. */
-export const writeAs = (account: UserAccount | undefined, path: string, text: string): void => {
+export const writeAs = (account: Whose, path: string, text: string): void => {
   const fd = openSync(path, "wx", 0o600);
   try {
     writeFileSync(fd, text);
@@ -81,6 +83,6 @@ export const writeAs = (account: UserAccount | undefined, path: string, text: st
   }
 };
 
-export const giveTo = (account: UserAccount | undefined, fd: number): void => {
+export const giveTo = (account: Whose, fd: number): void => {
   if (account) fchownSync(fd, account.uid, account.gid);
 };

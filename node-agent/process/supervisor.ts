@@ -19,6 +19,7 @@ import { Questions } from "./questions.ts";
 import { type Ending, specOfLaunch } from "./record.ts";
 import { recall, recover, specOf } from "./recovery.ts";
 import { reaper } from "./retention.ts";
+import { hiddenRefusal } from "./sandbox.ts";
 import { Ticker } from "./ticker.ts";
 import type { Users } from "./users.ts";
 import { turns } from "#shared/turns.ts";
@@ -142,10 +143,12 @@ export class Supervisor implements Engine {
     return ended;
   }
 
-  async #launch(child: Child, { launch, account }: Admitted): Promise<void> {
+  async #launch(child: Child, { launch, account, sandbox }: Admitted): Promise<void> {
     const base = await (account ? this.#needs.users.environment(account) : this.#needs.environment);
     if (this.#closed || child.phase === "ended") return;
-    const refusal = cwdRefusal(child.spec.cwd) ?? diskRefusal(this.#needs.procs);
+    const { folder } = child;
+    const hidden = sandbox && hiddenRefusal(sandbox, { folder, cwd: launch.cwd });
+    const refusal = cwdRefusal(launch.cwd) ?? hidden ?? diskRefusal(this.#needs.procs);
     if (refusal) return child.conclude(refusal);
     const env = commandEnvironment({
       base,
@@ -153,8 +156,9 @@ export class Supervisor implements Engine {
       process: { id: launch.id, chatId: launch.chatId, nodeName: this.#needs.nodeName() },
     });
     try {
-      const wrapper = launchWrapper(launch, child.folder, {
+      const wrapper = launchWrapper(launch, folder, {
         ...{ spec: child.spec, cwd: launch.cwd, account },
+        sandbox: sandbox && { policy: sandbox, program: this.#walls.sandbox ?? "bwrap" },
         env,
         shell: this.#needs.shell ?? "/bin/sh",
         path: base.PATH ?? "",

@@ -10,7 +10,7 @@ const program = plainText(255).refine(
   (name) => /^[^\s/]+$/.test(name),
   "must be the name of one program without its path; * and ? stand for any characters",
 );
-const root = plainText(4096).refine(
+export const policyRoot = plainText(4096).refine(
   (path) => path.startsWith("/") && !/(?:^|\/)\.\.?(?:\/|$)/.test(path),
   "must be an absolute path without . and ..",
 );
@@ -37,7 +37,7 @@ export const policy = z.strictObject({
   /** The only programs that a command may name; a text that cannot be read whole is refused then. */
   allowPrograms: z.array(program).max(maxEntries).optional(),
   /** The folders in or below which commands start. */
-  roots: z.array(root).min(1).max(maxEntries).optional(),
+  roots: z.array(policyRoot).min(1).max(maxEntries).optional(),
   /** The users that a start may name. Not said: of the fleet any that the node's own policy lists, on a node none but the agent's. */
   users: z.array(plainText(256)).max(maxEntries).optional(),
   /** Nothing is started; what ran can be read. */

@@ -26,6 +26,9 @@ export const memorySampled = "memBytes:sampled";
 /** Stands in `enforces` where commands can run as another user than the agent. */
 export const otherUsers = "user";
 
+/** Stands in `enforces` where the node can keep commands in a sandbox, if its policy says so. */
+export const sandboxes = "bwrap";
+
 /** What a start asks of its node, however it is written down. */
 export type Asked = { readonly [Name in WallLimit]?: number | null | undefined } & {
   /** Another user than the agent's own. */

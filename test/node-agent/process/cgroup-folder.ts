@@ -23,7 +23,7 @@ export const cgroupFolder = (name: string): string | undefined => {
 export const wallsOf = (folder: string | undefined): Walls => {
   if (folder === undefined) return noWalls;
   const { path, byKernel } = delegatedCgroup(folder);
-  return { cgroup: path, byKernel, enforces: ["memBytes", ...byKernel] };
+  return { cgroup: path, byKernel, sandbox: undefined, enforces: ["memBytes", ...byKernel] };
 };
 
 export const holdsAll = ({ byKernel }: Walls): boolean =>

@@ -26,7 +26,7 @@ describe("a start that names a user", () => {
   });
 
   it("runs nothing where the agent cannot be anybody else, and says so", async () => {
-    const ended = await bench.run("echo ran", { user });
+    const ended = await bench.run("echo ran", { user: "daemon" });
     expect(ended).toMatchObject({ status: "failed", reason: "spawn_error", totalBytes: 0 });
     expect(ended.detail).toMatch(/^user cannot be held/);
   });
