@@ -31,7 +31,11 @@ export type Config = {
   retentionMs: number;
   /** What ran on a node that has been away for this time is lost (`node_gone`). */
   nodeGoneMs: number;
+  signIn: SignInConfig;
 };
+
+/** How long a browser stays signed in: without a request, and at all. */
+export type SignInConfig = { idleMs: number; maxMs: number };
 
 /** One wide event an operation: `log.info("process.started", { processId })`. */
 export interface Log {

@@ -12,4 +12,6 @@ export type Principal = {
   expiresAt: Date | null;
   /** SHA-256 (hex) of the token: what belongs to a token, such as an Idempotency-Key, is kept under it. */
   tokenHash: string;
+  /** The browser's session through which the token acts; null: it came itself. */
+  session: { id: string; expiresAt: Date } | null;
 };

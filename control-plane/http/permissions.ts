@@ -35,8 +35,11 @@ export const permissions = {
   describeApi: open,
   readDocs: open,
   enrollNode: open,
+  signIn: open,
 
   whoAmI: row("viewer", "any", "any"),
+  signOut: row("viewer", "any", "any"),
+  createSignInLink: row("viewer", "any", "any"),
   createToken: row("admin", "within", "within"),
   listTokens: row("admin", "within", "within"),
   revokeToken: row("admin", "within", "within"),

@@ -19,6 +19,7 @@ import { processes } from "./chapters/processes.ts";
 import { queueing } from "./chapters/queueing.ts";
 import { repeats } from "./chapters/repeats.ts";
 import { service } from "./chapters/service.ts";
+import { sessions } from "./chapters/sessions.ts";
 import { tokens } from "./chapters/tokens.ts";
 import { runtime } from "./chosen-runtime.ts";
 
@@ -48,6 +49,7 @@ nodes(product);
 queueing(product);
 policy(product);
 tokens(product);
+sessions(product);
 fanouts(product);
 events(product);
 connections(product);

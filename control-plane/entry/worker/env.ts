@@ -12,6 +12,8 @@ export type Env = {
   DROVER_PUBLIC_URL?: string;
   DROVER_NODE_GONE_AFTER?: string;
   DROVER_MAX_QUEUED?: string;
+  DROVER_SESSION_IDLE?: string;
+  DROVER_SESSION_MAX?: string;
 };
 
 /** There is one hub: the topics of all nodes meet there. The verbs of an object are called by way of its stub. */

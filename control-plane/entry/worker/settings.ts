@@ -14,7 +14,7 @@ let known: { env: Env; made: Known } | undefined;
 /** Throws a SettingError that says which binding is missing or wrong, and how it is set. */
 export const knownOf = async (env: Env): Promise<Known> => {
   if (known?.env === env) return known.made;
-  const { adminToken, secretKey, publicUrl, nodeGoneMs, maxQueued } = settingsFromEnv({
+  const { adminToken, secretKey, publicUrl, nodeGoneMs, maxQueued, signIn } = settingsFromEnv({
     ...texts(env),
     DROVER_LOG: "json",
   });
@@ -23,7 +23,7 @@ export const knownOf = async (env: Env): Promise<Known> => {
     throw missing("DROVER_SECRET_KEY", "32 bytes in base64: openssl rand -base64 32");
   const log = createLog("json", (line) => console.log(line.trimEnd()));
   const made: Known = {
-    config: await configWith({ adminToken, publicUrl, nodeGoneMs, version }, log),
+    config: await configWith({ adminToken, publicUrl, nodeGoneMs, signIn, version }, log),
     seal: await sealWith(secretKey),
     log,
     maxQueued,
@@ -38,6 +38,8 @@ const texts = ({ DROVER_ADMIN_TOKEN, DROVER_SECRET_KEY, DROVER_PUBLIC_URL, ...re
   DROVER_PUBLIC_URL,
   DROVER_NODE_GONE_AFTER: rest.DROVER_NODE_GONE_AFTER,
   DROVER_MAX_QUEUED: rest.DROVER_MAX_QUEUED,
+  DROVER_SESSION_IDLE: rest.DROVER_SESSION_IDLE,
+  DROVER_SESSION_MAX: rest.DROVER_SESSION_MAX,
 });
 
 const missing = (name: string, what: string): SettingError =>
