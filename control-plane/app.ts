@@ -10,6 +10,7 @@ import { fanoutRoutes } from "./http/fanouts.ts";
 import { healthRoutes } from "./http/health.ts";
 import { nodeRoutes } from "./http/nodes.ts";
 import { isOpen } from "./http/permissions.ts";
+import { oidcRoutes } from "./http/oidc.ts";
 import { onError } from "./http/problem.ts";
 import { policyRoutes } from "./http/policy.ts";
 import { processControlRoutes } from "./http/process-control.ts";
@@ -54,6 +55,7 @@ const allRoutes = (): Route[] => {
     ...accessRoutes,
     ...tokenRoutes,
     ...sessionRoutes,
+    ...oidcRoutes,
     ...nodeRoutes,
     ...processRoutes,
     ...processControlRoutes,

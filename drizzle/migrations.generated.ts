@@ -275,4 +275,9 @@ CREATE TABLE "sign_in_codes" (
 );
 `,
   },
+  {
+    tag: "0011_session_users",
+    hash: "02412b79da32a22291f38a9b6c3ace860799f6193c41191db7c6effc98470f47",
+    sql: `ALTER TABLE "console_sessions" ADD COLUMN "user" jsonb;`,
+  },
 ];

@@ -131,8 +131,10 @@ export const consoleSessions = pgTable("console_sessions", {
   id: idText("id").primaryKey(),
   /** SHA-256 (hex) of what the cookie holds. */
   hash: text("hash").notNull().unique(),
-  /** SHA-256 (hex) of the token that it acts for; what that token may do is looked up at each request. */
+  /** SHA-256 (hex) of the token that it acts for, which is looked up at each request; with `user`, of who that is. */
   tokenHash: text("token_hash").notNull(),
+  /** Whom an identity provider knew. */
+  user: jsonb("user").$type<{ name: string; role: Role }>(),
   createdAt: instant("created_at").notNull(),
   /** To a minute. */
   usedAt: instant("used_at").notNull(),

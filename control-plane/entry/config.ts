@@ -13,6 +13,7 @@ export const configWith = async (
   log: MaskingLog,
 ): Promise<Config> => {
   log.hide(adminToken);
+  if (signIn.oidc?.clientSecret !== undefined) log.hide(signIn.oidc.clientSecret);
   return {
     adminTokenHash: await sha256Hex(adminToken),
     publicUrl: publicUrl ?? "",

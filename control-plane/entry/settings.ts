@@ -3,11 +3,10 @@ import { isAbsolute, join, resolve } from "node:path";
 import { maxLimitMs } from "#shared/api/common.ts";
 import { parseDuration } from "#shared/duration.ts";
 import type { SignInConfig } from "../needs.ts";
+import { SettingError } from "./setting-error.ts";
+import { signInFromEnv } from "./sign-in-settings.ts";
 
-/** A setting is wrong or missing: one line for a person, exit code 2. */
-export class SettingError extends Error {
-  override readonly name = "SettingError";
-}
+export { SettingError };
 
 /** Whether a person can mend it: a SettingError, or one of the embedded database's own codes. A bug keeps its trace. */
 export const isForPeople = (error: unknown): error is Error =>
@@ -63,10 +62,7 @@ export const settingsFromEnv = (env: Env, flags: Flags = {}): Settings => {
     publicUrl: publicUrl && webUrl(publicUrl),
     maxQueued: maxQueued(given(env["DROVER_MAX_QUEUED"])),
     nodeGoneMs: nodeGoneMs(given(env["DROVER_NODE_GONE_AFTER"]) ?? "7d"),
-    signIn: {
-      idleMs: sessionTime("DROVER_SESSION_IDLE", given(env["DROVER_SESSION_IDLE"]) ?? "12h"),
-      maxMs: sessionTime("DROVER_SESSION_MAX", given(env["DROVER_SESSION_MAX"]) ?? "7d"),
-    },
+    signIn: signInFromEnv(env),
     log: logFormat(given(env["DROVER_LOG"])),
   };
 };
@@ -108,17 +104,6 @@ const nodeGoneMs = (text: string): number => {
   const parsed = parseDuration(text);
   if (!parsed.ok || parsed.ms < leastNodeGoneMs || parsed.ms > maxLimitMs)
     throw new SettingError("DROVER_NODE_GONE_AFTER must be a duration from 1h to 3650d, such as 7d");
-  return parsed.ms;
-};
-
-// A use is remembered to a minute, and no browser keeps a cookie for longer than 400 days.
-const leastSessionMs = 5 * 60_000;
-const longestSessionMs = 400 * 86_400_000;
-
-const sessionTime = (name: string, text: string): number => {
-  const parsed = parseDuration(text);
-  if (!parsed.ok || parsed.ms < leastSessionMs || parsed.ms > longestSessionMs)
-    throw new SettingError(`${name} must be a duration from 5m to 400d, such as 12h`);
   return parsed.ms;
 };
 

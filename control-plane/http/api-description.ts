@@ -2,9 +2,9 @@ import { Hono } from "hono";
 import { describeRoute, generateSpecs, resolver, validator, type DescribeRouteOptions } from "hono-openapi";
 import { errorStatus } from "#shared/errors.ts";
 import { problemAnswer } from "./answers.ts";
+import { sessionCookie } from "./cookies.ts";
 import { isOpen } from "./permissions.ts";
 import type { Route } from "./route.ts";
-import { sessionCookie } from "./session-cookie.ts";
 
 const noHook = (): void => {};
 
@@ -45,7 +45,7 @@ export const describeApi = async (
           session: {
             type: "apiKey",
             in: "cookie",
-            name: sessionCookie,
+            name: sessionCookie.name,
             description: "For pages of the console only: POST /v1/session sets it; under https as __Host-",
           },
         },

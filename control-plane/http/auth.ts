@@ -5,9 +5,9 @@ import { principalOfSession } from "../actions/principal-of-session.ts";
 import { principalOf } from "../actions/principal-of.ts";
 import type { Needs } from "../needs.ts";
 import type { Principal } from "../principal.ts";
+import { readCookie, sessionCookie } from "./cookies.ts";
 import { requireOwnPage } from "./own-page.ts";
 import type { AppEnv } from "./route.ts";
-import { readSessionCookie } from "./session-cookie.ts";
 
 const bearer = /^Bearer +(\S+) *$/i;
 
@@ -44,7 +44,7 @@ const tokenCheck = () => {
 // A cookie that is no longer good is left where it is: the answer might come behind that to a new sign-in, and take its cookie.
 const byCookie = async (c: Context<AppEnv>, needs: Needs): Promise<Principal> => {
   const { publicUrl } = needs.config;
-  const secret = readSessionCookie(c, publicUrl);
+  const secret = readCookie(c, publicUrl, sessionCookie);
   if (secret === undefined)
     throw new DroverError("unauthorized", "send the header Authorization: Bearer <token>");
   requireOwnPage(c.req.raw, publicUrl);

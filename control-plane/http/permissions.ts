@@ -36,6 +36,8 @@ export const permissions = {
   readDocs: open,
   enrollNode: open,
   signIn: open,
+  signInByProvider: open,
+  returnFromProvider: open,
 
   whoAmI: row("viewer", "any", "any"),
   signOut: row("viewer", "any", "any"),

@@ -3,10 +3,10 @@ import { principalView, signInBody, signInLinkView } from "#shared/api/session.t
 import { makeSignInLink } from "../actions/make-sign-in-link.ts";
 import { signIn } from "../actions/sign-in.ts";
 import { signOut } from "../actions/sign-out.ts";
+import { removeCookie, requireSafeAddress, sessionCookie, writeCookie } from "./cookies.ts";
 import { refuseOtherPages } from "./own-page.ts";
 import { viewOf } from "./principal-view.ts";
 import { route, type Route } from "./route.ts";
-import { removeSessionCookie, requireSafeAddress, writeSessionCookie } from "./session-cookie.ts";
 
 const begin: Route = route({
   method: "post",
@@ -30,7 +30,7 @@ const begin: Route = route({
     // Before the code is used up.
     requireSafeAddress(publicUrl);
     const { secret, principal } = await signIn(needs, body);
-    writeSessionCookie(c, publicUrl, secret, limits.maxMs);
+    writeCookie(c, publicUrl, sessionCookie, { value: secret, maxMs: limits.maxMs });
     return c.json(viewOf(principal, needs.config), 201);
   },
 });
@@ -45,7 +45,7 @@ const end: Route = route({
   failures: ["forbidden", "not_found"],
   handle: async ({ c, needs, principal }) => {
     await signOut(needs, principal);
-    removeSessionCookie(c, needs.config.publicUrl);
+    removeCookie(c, needs.config.publicUrl, sessionCookie);
     return c.body(null, 204);
   },
 });

@@ -1,10 +1,17 @@
+import type { Role } from "#shared/api/token.ts";
+
+/** Whom an identity provider knew when the session began. */
+export type SessionUser = { name: string; role: Role };
+
 /** A browser that is signed in. */
 export type ConsoleSession = {
   id: string;
   /** SHA-256 (hex) of what its cookie holds. */
   hash: string;
-  /** SHA-256 (hex) of the token that it acts for. */
+  /** SHA-256 (hex) of the token that it acts for, or of who the user is. */
   tokenHash: string;
+  /** Null where it acts for a token. */
+  user: SessionUser | null;
   createdAt: Date;
   usedAt: Date;
   expiresAt: Date;

@@ -7,7 +7,7 @@ import type { Policies } from "./policies.ts";
 import type { Processes } from "./processes.ts";
 import type { Tokens } from "./tokens.ts";
 
-export type { ConsoleSession } from "./console-sessions.ts";
+export type { ConsoleSession, SessionUser } from "./console-sessions.ts";
 export type { EventPosition, EventRow, NewEvent } from "./events.ts";
 export type * from "./fanouts.ts";
 export type * from "./nodes.ts";

@@ -14,6 +14,7 @@ export function consoleSessionsContract(store: OpenStore): void {
         id,
         hash: `hash of ${id}`,
         tokenHash: "hash of a token",
+        user: null,
         createdAt: noon,
         expiresAt: after(60_000),
       },
@@ -25,7 +26,10 @@ export function consoleSessionsContract(store: OpenStore): void {
 
   describe("sessions of browsers", () => {
     it("are found by digest and by id, used as they begin, until they are deleted", async () => {
-      const [one, other] = [await stored(), await stored({ createdAt: after(5) })];
+      const [one, other] = [
+        await stored(),
+        await stored({ createdAt: after(5), user: { name: "Zoë", role: "operator" } }),
+      ];
       const found = await Promise.all([one, other].map(({ hash }) => sessions().withHash(hash)));
       expect(found).toEqual([one, other]);
       expect(await sessions().find(one.id)).toEqual(one);

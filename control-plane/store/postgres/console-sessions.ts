@@ -1,17 +1,18 @@
 import type { consoleSessions, signInCodes } from "../../../drizzle/schema.ts";
 import type { ConsoleSession, ConsoleSessions, SignInCode, SignInCodes } from "../console-sessions.ts";
-import type { Sql } from "./client.ts";
+import { json, type Sql } from "./client.ts";
 import { oneOfMany } from "./one-of-many.ts";
+import { storable } from "./text.ts";
 
 // The record is the row: a column that the store's type lacks, or the other way round, is an error here.
 type SessionRecord = typeof consoleSessions.$inferSelect & ConsoleSession;
 type CodeRecord = typeof signInCodes.$inferSelect & SignInCode;
 
 export const consoleSessionStore = (sql: Sql): ConsoleSessions => ({
-  async create({ id, hash, tokenHash, createdAt, expiresAt }) {
+  async create({ id, hash, tokenHash, user, createdAt, expiresAt }) {
     await sql`
-      insert into console_sessions (id, hash, token_hash, created_at, used_at, expires_at)
-      values (${id}, ${hash}, ${tokenHash}, ${createdAt}, ${createdAt}, ${expiresAt})`;
+      insert into console_sessions (id, hash, token_hash, "user", created_at, used_at, expires_at)
+      values (${id}, ${hash}, ${tokenHash}, ${user && json(sql, storable(user))}, ${createdAt}, ${createdAt}, ${expiresAt})`;
   },
 
   withHash: oneOfMany(async (hashes) => {

@@ -3,17 +3,19 @@ import type { PrincipalView, SignInLinkView } from "#shared/api/session.ts";
 import type { MadeTokenView } from "#shared/api/token.ts";
 import { Reader } from "../../control-plane/http/stream-reader.ts";
 import { Browser } from "../../support/browser.ts";
+import type { OidcProvider } from "../../support/oidc-provider.ts";
 import type { Product } from "../../support/product.ts";
 import { upgrade } from "../wire.ts";
 
 /** Who gets in by a browser: signing in and out, and what a page of another origin can not do with the cookie. */
-export const sessions = (product: Product): void => {
+export const sessions = (product: Product, provider: OidcProvider): void => {
   const browser = (): Browser => {
     const { api } = product;
     const send = (path: string, { method = "GET", headers, body }: RequestInit) =>
       api.fetch(`${method} ${path}`, {
         token: null,
         headers: headers as Record<string, string>,
+        redirect: "manual",
         ...(typeof body === "string" ? { text: body } : {}),
       });
     return new Browser(send, api.url);
@@ -57,6 +59,35 @@ export const sessions = (product: Product): void => {
       await stream.rest();
       expect(await page.status("GET /v1/me", { headers: { cookie } })).toBe(401);
       await product.api.stop(run.id);
+    });
+  });
+
+  describe("signing in by an identity provider", () => {
+    const elsewhere = { headers: { "sec-fetch-site": "cross-site" } };
+    const comeBack = async (page: Browser): Promise<Response> => {
+      const sent = await page.fetch("GET /v1/session/oidc", elsewhere);
+      const agreed = await fetch(sent.headers.get("location") ?? "", { redirect: "manual" });
+      const back = new URL(agreed.headers.get("location") ?? "");
+      expect(back.origin).toBe(product.api.url);
+      return page.fetch(`GET ${back.pathname}${back.search}`, elsewhere);
+    };
+
+    it("lets a person in with the role of their groups", async () => {
+      const page = browser();
+      const back = await comeBack(page);
+      expect({ status: back.status, to: back.headers.get("location") }).toEqual({
+        status: 302,
+        to: `${product.api.url}/`,
+      });
+      expect(await me(page)).toMatchObject({ tokenId: null, name: "ada", role: "operator", scope: {} });
+    });
+
+    it("lets nobody in for whom it does not vouch", async () => {
+      provider.behaves = { signsWithAnotherKey: true };
+      const page = browser();
+      expect((await comeBack(page)).status).toBe(401);
+      provider.behaves = {};
+      expect(await page.status("GET /v1/me")).toBe(401);
     });
   });
 

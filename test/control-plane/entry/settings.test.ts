@@ -12,7 +12,7 @@ describe("the settings of a control plane", () => {
       log: "json",
       maxQueued: 100_000,
       nodeGoneMs: 7 * 86_400_000,
-      signIn: { idleMs: 43_200_000, maxMs: 7 * 86_400_000 },
+      signIn: { idleMs: 43_200_000, maxMs: 7 * 86_400_000, oidc: undefined },
       ...{ databaseUrl: undefined, adminToken: undefined, secretKey: undefined, publicUrl: undefined },
     });
   });
@@ -35,6 +35,28 @@ describe("the settings of a control plane", () => {
       port: 4600,
       databaseUrl: undefined,
     });
+  });
+
+  it("name an identity provider, and the role of each group there", () => {
+    const env = {
+      DROVER_OIDC_ISSUER: "https://login.test/realm",
+      DROVER_OIDC_CLIENT_ID: "drover",
+      DROVER_OIDC_ROLES: "a=b=admin, devs=operator,*=viewer",
+    };
+    expect(settingsFromEnv(env).signIn.oidc).toEqual({
+      ...{ issuer: "https://login.test/realm", clientId: "drover", clientSecret: undefined },
+      ...{ scope: "openid profile email", groupsClaim: "groups" },
+      roles: { "a=b": "admin", devs: "operator", "*": "viewer" },
+    });
+    const wrong = [
+      { ...env, DROVER_OIDC_ISSUER: "http://login.test" },
+      { ...env, DROVER_OIDC_ISSUER: "http://localhost.evil.example" },
+      { ...env, DROVER_OIDC_CLIENT_ID: "" },
+      { ...env, DROVER_OIDC_ROLES: "" },
+      { ...env, DROVER_OIDC_ROLES: "devs=owner" },
+      { ...env, DROVER_OIDC_ROLES: "admin" },
+    ];
+    for (const each of wrong) expect(() => settingsFromEnv(each)).toThrow(/^DROVER_OIDC_/);
   });
 
   it.each([

@@ -74,6 +74,8 @@ describe("the API description", () => {
       "/readyz",
       "/v1/enroll",
       "/v1/session",
+      "/v1/session/oidc",
+      "/v1/session/oidc/callback",
     ]);
   });
 
