@@ -16,6 +16,7 @@ export const verbs: Verbs = {
     summary: "list the nodes; drain, lease, label or remove them",
     load: () => import("./commands/nodes.ts"),
   },
+  login: { summary: "make a link that signs a browser in", load: () => import("./commands/login.ts") },
   token: { summary: "make, list and revoke tokens", load: () => import("./commands/token.ts") },
   policy: { summary: "say what may be started on the fleet", load: () => import("./commands/policy.ts") },
   events: { summary: "follow nodes as they come, go and change", load: () => import("./commands/events.ts") },

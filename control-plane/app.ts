@@ -10,6 +10,7 @@ import { fanoutRoutes } from "./http/fanouts.ts";
 import { healthRoutes } from "./http/health.ts";
 import { nodeRoutes } from "./http/nodes.ts";
 import { isOpen } from "./http/permissions.ts";
+import { oidcRoutes } from "./http/oidc.ts";
 import { onError } from "./http/problem.ts";
 import { policyRoutes } from "./http/policy.ts";
 import { processControlRoutes } from "./http/process-control.ts";
@@ -17,6 +18,7 @@ import { processEvents } from "./http/process-events.ts";
 import { processOutput } from "./http/process-output.ts";
 import { processRoutes } from "./http/processes.ts";
 import type { AppEnv, Around, Route } from "./http/route.ts";
+import { sessionRoutes } from "./http/session.ts";
 import { tokenRoutes } from "./http/tokens.ts";
 import type { Needs } from "./needs.ts";
 
@@ -42,17 +44,9 @@ export const createAppOf = (needsOf: NeedsOf, closing: AbortSignal = neverClosin
   });
   app.use(stamp);
   // The order is the check: routes without a token first, then the token, then all others.
-  serve(
-    app,
-    routes.filter((route) => isOpen(route.operationId)),
-    aroundOf,
-  );
+  serve(app, routes, { open: true, aroundOf });
   app.use("/v1/*", authenticate(needsOf));
-  serve(
-    app,
-    routes.filter((route) => !isOpen(route.operationId)),
-    aroundOf,
-  );
+  serve(app, routes, { open: false, aroundOf });
   return app;
 };
 
@@ -60,6 +54,8 @@ const allRoutes = (): Route[] => {
   const api = [
     ...accessRoutes,
     ...tokenRoutes,
+    ...sessionRoutes,
+    ...oidcRoutes,
     ...nodeRoutes,
     ...processRoutes,
     ...processControlRoutes,
@@ -74,11 +70,15 @@ const allRoutes = (): Route[] => {
   return [...api, ...documentRoutes(api)];
 };
 
-const serve = (app: Hono<AppEnv>, routes: Route[], aroundOf: (c: Context<AppEnv>) => Around): void => {
+type Serving = { open: boolean; aroundOf: (c: Context<AppEnv>) => Around };
+
+const serve = (app: Hono<AppEnv>, routes: Route[], { open, aroundOf }: Serving): void => {
   for (const [path, sharing] of Map.groupBy(routes, (route) => route.path)) {
-    for (const route of sharing)
+    for (const route of sharing.filter((each) => isOpen(each.operationId) === open))
       app.on(route.method.toUpperCase(), [path], (c) => route.serve(c, aroundOf(c)));
-    app.all(path, () => notAllowed(sharing));
+    // Which methods a path has is said without a token only where none of them needs one.
+    if (sharing.every((route) => isOpen(route.operationId)) === open)
+      app.all(path, () => notAllowed(sharing));
   }
 };
 

@@ -1,4 +1,5 @@
 import type { StreamName } from "#shared/streams.ts";
+import type { Role } from "#shared/api/token.ts";
 import type { PlainFrame, RequestFrame } from "#shared/link/frames.ts";
 import type { Launch } from "#shared/link/launch.ts";
 import type { Bus } from "./bus/bus.ts";
@@ -12,6 +13,8 @@ export interface Needs {
   hub: NodeHub;
   seal: Seal;
   queue: QueueGauge;
+  /** Undefined where none is set up. */
+  provider?: IdentityProvider | undefined;
   config: Config;
   log: Log;
   /** On whose behalf something is done sees only this part of the fleet; the store shows nothing else then. */
@@ -31,7 +34,43 @@ export type Config = {
   retentionMs: number;
   /** What ran on a node that has been away for this time is lost (`node_gone`). */
   nodeGoneMs: number;
+  signIn: SignInConfig;
 };
+
+export type SignInConfig = {
+  /** How long a browser stays signed in without a request, and at all. */
+  idleMs: number;
+  maxMs: number;
+  /** Undefined: by links and tokens only. */
+  oidc: OidcSettings | undefined;
+};
+
+export type OidcSettings = {
+  issuer: string;
+  clientId: string;
+  /** Undefined: a public client, which proves itself by PKCE alone. */
+  clientSecret: string | undefined;
+  /** What is asked for, `openid` among it. */
+  scope: string;
+  /** The claim of the ID token with the groups of a person. */
+  groupsClaim: string;
+  /** By group; `*` is everybody whom the provider knows. */
+  roles: Readonly<Record<string, Role>>;
+};
+
+/** What a sign-in that has begun is known by when the browser comes back. */
+export type Pending = { state: string; nonce: string; verifier: string };
+export type Person = { issuer: string; subject: string; name: string; groups: string[] };
+
+/** Knows people. Where it cannot be asked at all, that is thrown as `unavailable`. */
+export interface IdentityProvider {
+  begin(redirectUri: string): Promise<{ url: string; pending: Pending }>;
+  finish(
+    callback: URL,
+    pending: Pending,
+    redirectUri: string,
+  ): Promise<{ outcome: "known"; person: Person } | { outcome: "refused"; reason: string }>;
+}
 
 /** One wide event an operation: `log.info("process.started", { processId })`. */
 export interface Log {

@@ -255,4 +255,29 @@ CREATE INDEX "events_position" ON "events" USING btree ("transaction","id");`,
     hash: "ecd6c3a1bdd4a64b7e12e0d089208817e3a111b9b3adcfe1d16ddce6e0ef778d",
     sql: `ALTER TABLE "fanouts" ADD COLUMN "created_by" text COLLATE "C";`,
   },
+  {
+    tag: "0010_sessions",
+    hash: "02763a07293cf1e19684c953dbedcb5a7b9c8fed7591dba4612b496ad0bf794a",
+    sql: `CREATE TABLE "console_sessions" (
+	"id" text COLLATE "C" PRIMARY KEY NOT NULL,
+	"hash" text NOT NULL,
+	"token_hash" text NOT NULL,
+	"created_at" timestamp (3) with time zone NOT NULL,
+	"used_at" timestamp (3) with time zone NOT NULL,
+	"expires_at" timestamp (3) with time zone NOT NULL,
+	CONSTRAINT "console_sessions_hash_unique" UNIQUE("hash")
+);
+--> statement-breakpoint
+CREATE TABLE "sign_in_codes" (
+	"hash" text PRIMARY KEY NOT NULL,
+	"token_hash" text NOT NULL,
+	"expires_at" timestamp (3) with time zone NOT NULL
+);
+`,
+  },
+  {
+    tag: "0011_session_users",
+    hash: "02412b79da32a22291f38a9b6c3ace860799f6193c41191db7c6effc98470f47",
+    sql: `ALTER TABLE "console_sessions" ADD COLUMN "user" jsonb;`,
+  },
 ];

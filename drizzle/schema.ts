@@ -117,6 +117,30 @@ export const tokens = pgTable("tokens", {
   lastUsedAt: instant("last_used_at"),
 });
 
+/** Links that let a browser in once, as whoever made them. */
+export const signInCodes = pgTable("sign_in_codes", {
+  /** SHA-256 (hex) of the code. */
+  hash: text("hash").primaryKey(),
+  /** SHA-256 (hex) of the token that it lets in with. */
+  tokenHash: text("token_hash").notNull(),
+  expiresAt: instant("expires_at").notNull(),
+});
+
+/** Browsers that are signed in. */
+export const consoleSessions = pgTable("console_sessions", {
+  id: idText("id").primaryKey(),
+  /** SHA-256 (hex) of what the cookie holds. */
+  hash: text("hash").notNull().unique(),
+  /** SHA-256 (hex) of the token that it acts for, which is looked up at each request; with `user`, of who that is. */
+  tokenHash: text("token_hash").notNull(),
+  /** Whom an identity provider knew. */
+  user: jsonb("user").$type<{ name: string; role: Role }>(),
+  createdAt: instant("created_at").notNull(),
+  /** To a minute. */
+  usedAt: instant("used_at").notNull(),
+  expiresAt: instant("expires_at").notNull(),
+});
+
 /** No reference to nodes: the record of a process outlives its node. */
 export const processes = pgTable(
   "processes",

@@ -13,6 +13,7 @@ export type IdKind =
   | "pre"
   | "prj"
   | "tok"
+  | "sess"
   | "req"
   | "inst";
 

@@ -10,6 +10,7 @@ import type { Command } from "commander";
 import { createClient } from "../../sdk/client.ts";
 import { adminToken, saveLocalProfile, startHere, withSettings } from "../control-plane.ts";
 import { countPresses, type Presses } from "../interrupts.ts";
+import { signInLink } from "../sign-in-link.ts";
 import { AgentProcess } from "../up/agent-process.ts";
 import { endFormerAgent, noteAgent } from "../up/former-agent.ts";
 import { invitation, isOnline, localNode } from "../up/invitation.ts";
@@ -101,9 +102,11 @@ async function untilOnline(place: Place, signal: AbortSignal): Promise<void> {
   }
 }
 
-async function greet({ url, dataDir, profile }: Place): Promise<void> {
+async function greet(place: Place): Promise<void> {
+  const { url, dataDir, profile } = place;
+  const link = await signInLink(place);
   const { username, uid } = userInfo();
-  await say(`Drover is up at ${url}
+  await say(`Drover is up at ${url}${link === undefined ? "" : `\n  sign in     ${link} (once, within 10 minutes)`}
   commands    run on the node "${localNode}" as ${username}${uid === 0 ? ", who may do anything here" : ""}
   the token   is in ${process.env["DROVER_ADMIN_TOKEN"] ? "DROVER_ADMIN_TOKEN" : `${dataDir}/admin-token`} and, for the commands below, in ${profile}
 

@@ -23,7 +23,7 @@ export const principalOf = async (
   if (token.lastUsedAt === null || token.lastUsedAt < before)
     await store.tokens.used(token.id, { now: at, before });
   const { id: tokenId, name, role, scope, expiresAt } = token;
-  return { kind: "token", tokenId, name, role, scope, expiresAt, tokenHash };
+  return { kind: "token", tokenId, name, role, scope, expiresAt, tokenHash, session: null };
 };
 
 const root = {
@@ -33,6 +33,7 @@ const root = {
   role: "admin",
   scope: {},
   expiresAt: null,
+  session: null,
 } as const;
 
 export const hasExpired = ({ expiresAt }: Pick<TokenRow, "expiresAt">, at: Date): boolean =>

@@ -14,6 +14,7 @@ export type Topic =
   | `node:${string}`
   | `fanout:${string}`
   | `token:${string}`
+  | `session:${string}`
   | `letters:${string}`
   | "instances"
   | "events";

@@ -4,6 +4,7 @@ import { createMemoryBus } from "../bus/memory.ts";
 import { openCluster, type Cluster } from "../cluster/cluster.ts";
 import { openLink, type Link } from "../link/link.ts";
 import type { Config, Needs } from "../needs.ts";
+import { openProvider } from "../oidc/provider.ts";
 import { queueGauge } from "../queue-gauge.ts";
 import { sealWith } from "../seal.ts";
 import type { Store } from "../store/store.ts";
@@ -48,7 +49,8 @@ export const needsOf = async ({
   const cluster = openCluster({ store, local, log, seal, place, version });
   const { bus, self: instance } = cluster;
   const queue = queueGauge(store.processes, settings.maxQueued);
-  const rest = { store, bus, seal, queue, config, log, instance, now: cluster.now };
+  const provider = config.signIn.oidc && openProvider(config.signIn.oidc);
+  const rest = { store, bus, seal, queue, provider, config, log, instance, now: cluster.now };
   const link = openLink(rest, {
     elsewhere: cluster.elsewhere,
     sha256Hex: (text) => hash("sha256", text, "hex"),

@@ -2,11 +2,11 @@ import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { maxLimitMs } from "#shared/api/common.ts";
 import { parseDuration } from "#shared/duration.ts";
+import type { SignInConfig } from "../needs.ts";
+import { SettingError } from "./setting-error.ts";
+import { signInFromEnv } from "./sign-in-settings.ts";
 
-/** A setting is wrong or missing: one line for a person, exit code 2. */
-export class SettingError extends Error {
-  override readonly name = "SettingError";
-}
+export { SettingError };
 
 /** Whether a person can mend it: a SettingError, or one of the embedded database's own codes. A bug keeps its trace. */
 export const isForPeople = (error: unknown): error is Error =>
@@ -32,6 +32,7 @@ export type Settings = {
   nodeGoneMs: number;
   /** Starts that may wait on all nodes together. */
   maxQueued: number;
+  signIn: SignInConfig;
   log: LogFormat;
 };
 
@@ -61,6 +62,7 @@ export const settingsFromEnv = (env: Env, flags: Flags = {}): Settings => {
     publicUrl: publicUrl && webUrl(publicUrl),
     maxQueued: maxQueued(given(env["DROVER_MAX_QUEUED"])),
     nodeGoneMs: nodeGoneMs(given(env["DROVER_NODE_GONE_AFTER"]) ?? "7d"),
+    signIn: signInFromEnv(env),
     log: logFormat(given(env["DROVER_LOG"])),
   };
 };

@@ -1,5 +1,3 @@
-import * as z from "zod";
-import { timestamp } from "#shared/api/common.ts";
 import {
   enrollAnswer,
   enrollBody,
@@ -7,13 +5,13 @@ import {
   joinTokenView,
   type JoinTokenBody,
 } from "#shared/api/node.ts";
-import { roles, tokenScope } from "#shared/api/token.ts";
+import { principalView } from "#shared/api/session.ts";
 import { DroverError } from "#shared/errors.ts";
 import { newId } from "#shared/ids.ts";
 import { enrollNode } from "../actions/enroll-node.ts";
 import { joinCommand, makeJoinToken } from "../actions/make-join-token.ts";
 import { once } from "./idempotency.ts";
-import { allowedTo } from "./permissions.ts";
+import { viewOf } from "./principal-view.ts";
 import { route, type Call, type Route } from "./route.ts";
 
 const joinToken: Route = route({
@@ -85,32 +83,9 @@ const me: Route = route({
   operationId: "whoAmI",
   summary: "Whose token this is, and what it may do",
   tag: "access",
-  answers: {
-    200: {
-      description: "The principal",
-      schema: z.object({
-        /** Null: the admin token of the settings. */
-        tokenId: z.string().nullable(),
-        name: z.string(),
-        role: z.enum(roles),
-        scope: tokenScope,
-        expiresAt: timestamp.nullable(),
-        /** The operations of this description that its role and scope let it through to. */
-        may: z.array(z.string()),
-        version: z.string(),
-      }),
-    },
-  },
+  answers: { 200: { description: "The principal", schema: principalView.meta({ ref: "Principal" }) } },
   failures: [],
-  handle: ({ c, needs, principal }) => {
-    const { tokenId, name, role, scope, expiresAt } = principal;
-    const { version } = needs.config;
-    const may = allowedTo(principal);
-    return c.json({
-      ...{ tokenId, name, role, scope, expiresAt: expiresAt?.toISOString() ?? null },
-      ...{ may, version },
-    });
-  },
+  handle: ({ c, needs, principal }) => c.json(viewOf(principal, needs.config)),
 });
 
 export const accessRoutes: Route[] = [joinToken, enroll, me];

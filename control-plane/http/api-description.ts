@@ -2,6 +2,7 @@ import { Hono } from "hono";
 import { describeRoute, generateSpecs, resolver, validator, type DescribeRouteOptions } from "hono-openapi";
 import { errorStatus } from "#shared/errors.ts";
 import { problemAnswer } from "./answers.ts";
+import { sessionCookie } from "./cookies.ts";
 import { isOpen } from "./permissions.ts";
 import type { Route } from "./route.ts";
 
@@ -38,8 +39,18 @@ export const describeApi = async (
         { name: "access" },
         { name: "service" },
       ],
-      components: { securitySchemes: { token: { type: "http", scheme: "bearer" } } },
-      security: [{ token: [] }],
+      components: {
+        securitySchemes: {
+          token: { type: "http", scheme: "bearer" },
+          session: {
+            type: "apiKey",
+            in: "cookie",
+            name: sessionCookie.name,
+            description: "For pages of the console only: POST /v1/session sets it; under https as __Host-",
+          },
+        },
+      },
+      security: [{ token: [] }, { session: [] }],
     },
     excludeStaticFile: false,
     defaultValidationErrorResponse: false,
@@ -70,7 +81,8 @@ const answersOf = (route: Route): Responses =>
     }),
   );
 
-// Several codes may share a status: they are listed together. Every route can fail for want of a token or of its rights, or inside.
+// Several codes may share a status: they are listed together. Every route can fail for want of a token or of its rights, for a
+// cookie from another page, or inside.
 const failuresOf = (route: Route): Responses => {
   const always = isOpen(route.operationId)
     ? (["internal", "unavailable"] as const)

@@ -1,5 +1,5 @@
 import { DroverError } from "#shared/errors.ts";
-import { tokenIsVoid } from "../actions/token-watch.ts";
+import { accessIsVoid, canEnd } from "../actions/access-watch.ts";
 import type { Needs } from "../needs.ts";
 import type { Principal } from "../principal.ts";
 
@@ -7,8 +7,8 @@ import type { Principal } from "../principal.ts";
 export type Lasting = { signal: AbortSignal; end(): void };
 
 /**
- * The time that a request may wait or stream: until the client leaves, the control plane closes, or the token that it came with
- * is no longer good. The token is looked after from when somebody asks for the signal until the answer is made, or until
+ * The time that a request may wait or stream: until the client leaves, the control plane closes, or the token or
+ * the session that it came with is no longer good. They are looked after from when somebody asks for the signal until the answer is made, or until
  * whoever took `last` ends it.
  */
 export class Lifetime {
@@ -36,11 +36,14 @@ export class Lifetime {
     return { signal: this.signal, end: () => this.#over.abort() };
   }
 
-  /** The answer is made: nothing waits any more, unless it streams. One that waited with a token that is void is none. */
+  /** The answer is made: nothing waits any more, unless it streams. One that waited with a token or session that is void is none. */
   settle(): void {
     if (!this.#lasts) this.#over.abort();
     if (this.#void.signal.aborted)
-      throw new DroverError("unauthorized", "the token was revoked or has expired meanwhile");
+      throw new DroverError(
+        "unauthorized",
+        "the token was revoked, the session ended, or either has expired meanwhile",
+      );
   }
 
   /** It failed. */
@@ -50,9 +53,9 @@ export class Lifetime {
 
   #begin(): AbortSignal {
     const principal = this.#principal;
-    if (principal === undefined || principal.kind === "root") return AbortSignal.any(this.#ends);
+    if (principal === undefined || !canEnd(principal)) return AbortSignal.any(this.#ends);
     const over = AbortSignal.any([...this.#ends, this.#over.signal]);
-    void tokenIsVoid(this.#needs, principal, over).then((isVoid) => isVoid && this.#void.abort());
+    void accessIsVoid(this.#needs, principal, over).then((isVoid) => isVoid && this.#void.abort());
     return AbortSignal.any([...this.#ends, this.#void.signal]);
   }
 }

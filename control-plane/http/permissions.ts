@@ -35,8 +35,13 @@ export const permissions = {
   describeApi: open,
   readDocs: open,
   enrollNode: open,
+  signIn: open,
+  signInByProvider: open,
+  returnFromProvider: open,
 
   whoAmI: row("viewer", "any", "any"),
+  signOut: row("viewer", "any", "any"),
+  createSignInLink: row("viewer", "any", "any"),
   createToken: row("admin", "within", "within"),
   listTokens: row("admin", "within", "within"),
   revokeToken: row("admin", "within", "within"),

@@ -29,7 +29,7 @@ export async function endLeases(needs: Needs): Promise<void> {
   log.info("node.leases_over", { nodeIds: over });
 }
 
-/** Forgets ended processes, fan-outs and tokens past their retention, events past their week and idempotency keys past their day. */
+/** Forgets ended processes, fan-outs and tokens past their retention, sign-ins that are over, events past their week and idempotency keys past their day. */
 export async function prune(needs: Needs): Promise<void> {
   const { store, config, log } = needs;
   const at = needs.now().getTime();
@@ -43,6 +43,9 @@ export async function prune(needs: Needs): Promise<void> {
   const keys = await store.idempotency.prune(new Date(at - idempotencyMs));
   const events = await store.events.prune(new Date(at - eventsMs));
   const tokens = await store.tokens.prune(new Date(at - config.retentionMs));
-  if (processes + fanouts + keys + events + tokens > 0)
-    log.info("records.pruned", { processes, fanouts, keys, events, tokens });
+  const idleSince = new Date(at - config.signIn.idleMs);
+  const sessions = await store.consoleSessions.prune({ now: new Date(at), idleSince });
+  await store.signInCodes.prune(new Date(at));
+  if (processes + fanouts + keys + events + tokens + sessions > 0)
+    log.info("records.pruned", { processes, fanouts, keys, events, tokens, sessions });
 }

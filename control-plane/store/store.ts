@@ -1,3 +1,4 @@
+import type { ConsoleSessions, SignInCodes } from "./console-sessions.ts";
 import type { Instances, Leases, Letters, Notices } from "./cluster.ts";
 import type { Events } from "./events.ts";
 import type { Fanouts } from "./fanouts.ts";
@@ -6,6 +7,7 @@ import type { Policies } from "./policies.ts";
 import type { Processes } from "./processes.ts";
 import type { Tokens } from "./tokens.ts";
 
+export type { ConsoleSession, SessionUser } from "./console-sessions.ts";
 export type { EventPosition, EventRow, NewEvent } from "./events.ts";
 export type * from "./fanouts.ts";
 export type * from "./nodes.ts";
@@ -24,6 +26,8 @@ export interface Store {
   nodes: Nodes;
   joinTokens: JoinTokens;
   tokens: Tokens;
+  signInCodes: SignInCodes;
+  consoleSessions: ConsoleSessions;
   processes: Processes;
   idempotency: Idempotency;
   events: Events;

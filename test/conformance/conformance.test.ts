@@ -1,7 +1,8 @@
 // One product on one runtime, and what every runtime owes its users, chapter by chapter. The order is that of the chapters:
 // what ends the control plane or its sockets comes behind what needs them, and what was hit is counted at last.
-import { afterEach } from "vitest";
+import { afterAll, afterEach } from "vitest";
 import type { Answered } from "../support/api.ts";
+import { OidcProvider } from "../support/oidc-provider.ts";
 import { useProduct } from "../support/product.ts";
 import { connections } from "./chapters/connections.ts";
 import { coverage } from "./chapters/coverage.ts";
@@ -19,12 +20,16 @@ import { processes } from "./chapters/processes.ts";
 import { queueing } from "./chapters/queueing.ts";
 import { repeats } from "./chapters/repeats.ts";
 import { service } from "./chapters/service.ts";
+import { sessions } from "./chapters/sessions.ts";
 import { tokens } from "./chapters/tokens.ts";
 import { runtime } from "./chosen-runtime.ts";
 
 const calls: Answered[] = [];
+const provider = await OidcProvider.start();
+afterAll(() => provider.close());
 const product = useProduct({
   runtime,
+  env: provider.settings,
   agents: ["n1", "n2"],
   answered: (call) => void calls.push(call),
 });
@@ -48,6 +53,7 @@ nodes(product);
 queueing(product);
 policy(product);
 tokens(product);
+sessions(product, provider);
 fanouts(product);
 events(product);
 connections(product);

@@ -60,9 +60,14 @@ export async function playedNode(product: Product, name: string): Promise<Enroll
 }
 
 /** The status that an upgrade is answered with; 101 when it is opened. */
-export const upgrade = (product: Product, path: string, authorization?: string): Promise<number> =>
+export const upgrade = (
+  product: Product,
+  path: string,
+  authorization?: string,
+  more: Record<string, string> = {},
+): Promise<number> =>
   new Promise((resolve) => {
-    const headers = authorization === undefined ? {} : { authorization };
+    const headers = { ...more, ...(authorization === undefined ? {} : { authorization }) };
     const socket = new WebSocket(`${product.api.url.replace("http", "ws")}${path}`, { headers });
     socket.once("unexpected-response", (request, response) => {
       resolve(response.statusCode ?? 0);

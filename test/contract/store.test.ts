@@ -3,6 +3,7 @@ import { databaseAt } from "../../control-plane/entry/database-socket.ts";
 import { openPostgresStore } from "../../control-plane/store/postgres/open.ts";
 import type { Store } from "../../control-plane/store/store.ts";
 import { testDatabase, type TestDatabase } from "../support/postgres.ts";
+import { consoleSessionsContract } from "./store-console-sessions.ts";
 import { eventsContract } from "./store-events.ts";
 import { fanoutsContract } from "./store-fanouts.ts";
 import { fanoutStepsContract } from "./store-fanout-steps.ts";
@@ -56,4 +57,5 @@ describe("the Postgres store", () => {
   policiesContract(() => store);
   tokensContract(() => store);
   sightContract(() => store);
+  consoleSessionsContract(() => store);
 });

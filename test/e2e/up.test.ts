@@ -92,8 +92,9 @@ describe("drover up", () => {
     expect((await drover("nodes")).stdout).toContain("local");
     await background("sleep 600 & sleep 600");
     running.child.kill("SIGINT");
-    const { code, stderr } = await running.ended;
+    const { code, stdout, stderr } = await running.ended;
     expect(code).toBe(0);
+    expect(stdout).toMatch(/ sign in +http:\/\/127\.0\.0\.1:\d+\/#code=drvc_[\w-]{43} /);
     expect(stderr).toContain("drover: stopped 1 process\n");
     expect(await left()).toEqual([]);
   });

@@ -10,6 +10,7 @@ export type ApiOptions = {
   headers?: Record<string, string>;
   token?: string | null;
   signal?: AbortSignal;
+  redirect?: RequestRedirect;
 };
 /** One call and the status that came back. */
 export type Answered = { method: string; path: string; status: number };
@@ -44,13 +45,22 @@ export class Api {
 
   async fetch(
     call: string,
-    { query = {}, body, text, headers = {}, token = this.token, signal }: ApiOptions = {},
+    {
+      query = {},
+      body,
+      text,
+      headers = {},
+      token = this.token,
+      signal,
+      redirect = "follow",
+    }: ApiOptions = {},
   ): Promise<Response> {
     const [method = "GET", path = "/"] = call.split(" ");
     const search = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]));
     const sent = text ?? (body === undefined ? undefined : JSON.stringify(body));
     const response = await fetch(`${this.url}${path}${search.size > 0 ? `?${search}` : ""}`, {
       method,
+      redirect,
       headers: {
         ...(token === null ? {} : { authorization: `Bearer ${token}` }),
         ...(sent === undefined ? {} : { "content-type": "application/json" }),

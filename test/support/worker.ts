@@ -17,6 +17,8 @@ export type WorkerOptions = {
   /** Not set where it is empty. */
   adminToken: string;
   secretKey: string;
+  /** Of which its settings for an identity provider are taken. */
+  env?: Record<string, string>;
   /** 0 takes any free port. */
   port: number;
 };
@@ -103,7 +105,7 @@ export class Worker {
 export const harnessOf = (options: Omit<WorkerOptions, "port">): Harness =>
   createTestHarness({ root, workers: [{ config: configOf(options) }] });
 
-const configOf = ({ databaseUrl, adminToken, secretKey }: Omit<WorkerOptions, "port">) => {
+const configOf = ({ databaseUrl, adminToken, secretKey, env = {} }: Omit<WorkerOptions, "port">) => {
   process.env["WRANGLER_SEND_METRICS"] = "false";
   const { hyperdrive, vars, ...rest } = unstable_readConfig({ config: join(root, "wrangler.toml") });
   return {
@@ -111,6 +113,7 @@ const configOf = ({ databaseUrl, adminToken, secretKey }: Omit<WorkerOptions, "p
     main: join(root, "test/support/evictable-worker.ts"),
     vars: {
       ...vars,
+      ...Object.fromEntries(Object.entries(env).filter(([name]) => name.startsWith("DROVER_OIDC_"))),
       DROVER_SECRET_KEY: secretKey,
       ...(adminToken === "" ? {} : { DROVER_ADMIN_TOKEN: adminToken }),
     },

@@ -12,6 +12,14 @@ export type Env = {
   DROVER_PUBLIC_URL?: string;
   DROVER_NODE_GONE_AFTER?: string;
   DROVER_MAX_QUEUED?: string;
+  DROVER_SESSION_IDLE?: string;
+  DROVER_SESSION_MAX?: string;
+  DROVER_OIDC_ISSUER?: string;
+  DROVER_OIDC_CLIENT_ID?: string;
+  DROVER_OIDC_CLIENT_SECRET?: string;
+  DROVER_OIDC_SCOPE?: string;
+  DROVER_OIDC_GROUPS_CLAIM?: string;
+  DROVER_OIDC_ROLES?: string;
 };
 
 /** There is one hub: the topics of all nodes meet there. The verbs of an object are called by way of its stub. */

@@ -41,7 +41,7 @@ export const restingStore = (env: Env): RestingStore =>
 
 export const openScope = (
   env: Env,
-  { config, seal, log, maxQueued }: Known,
+  { config, seal, log, maxQueued, provider }: Known,
   keep: (work: Promise<unknown>) => void,
 ): Scope => {
   const resting = restingStore(env);
@@ -52,7 +52,7 @@ export const openScope = (
   const hub = createHub(ownNodes(new Holders()), elsewhere, log);
   const queue = queueGauge(store.processes, maxQueued);
   return {
-    needs: { store, bus, hub, seal, queue, config, log, instance: requests, now: () => new Date() },
+    needs: { store, bus, hub, seal, queue, provider, config, log, instance: requests, now: () => new Date() },
     leave: () => bus.close(),
     settled: () => resting.settled(),
   };

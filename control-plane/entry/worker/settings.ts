@@ -1,4 +1,5 @@
-import type { Config, Seal } from "../../needs.ts";
+import type { Config, IdentityProvider, Seal } from "../../needs.ts";
+import { openProvider } from "../../oidc/provider.ts";
 import { sealWith } from "../../seal.ts";
 import { configWith } from "../config.ts";
 import { createLog, type MaskingLog } from "../log.ts";
@@ -7,14 +8,20 @@ import { version } from "./version.ts";
 import type { Env } from "./env.ts";
 
 /** What the bindings say, worked out once for each isolate: keys and digests, nothing that belongs to one request. */
-export type Known = { config: Config; seal: Seal; log: MaskingLog; maxQueued: number };
+export type Known = {
+  config: Config;
+  seal: Seal;
+  log: MaskingLog;
+  maxQueued: number;
+  provider: IdentityProvider | undefined;
+};
 
 let known: { env: Env; made: Known } | undefined;
 
 /** Throws a SettingError that says which binding is missing or wrong, and how it is set. */
 export const knownOf = async (env: Env): Promise<Known> => {
   if (known?.env === env) return known.made;
-  const { adminToken, secretKey, publicUrl, nodeGoneMs, maxQueued } = settingsFromEnv({
+  const { adminToken, secretKey, publicUrl, nodeGoneMs, maxQueued, signIn } = settingsFromEnv({
     ...texts(env),
     DROVER_LOG: "json",
   });
@@ -23,10 +30,11 @@ export const knownOf = async (env: Env): Promise<Known> => {
     throw missing("DROVER_SECRET_KEY", "32 bytes in base64: openssl rand -base64 32");
   const log = createLog("json", (line) => console.log(line.trimEnd()));
   const made: Known = {
-    config: await configWith({ adminToken, publicUrl, nodeGoneMs, version }, log),
+    config: await configWith({ adminToken, publicUrl, nodeGoneMs, signIn, version }, log),
     seal: await sealWith(secretKey),
     log,
     maxQueued,
+    provider: signIn.oidc && openProvider(signIn.oidc),
   };
   known = { env, made };
   return made;
@@ -38,6 +46,14 @@ const texts = ({ DROVER_ADMIN_TOKEN, DROVER_SECRET_KEY, DROVER_PUBLIC_URL, ...re
   DROVER_PUBLIC_URL,
   DROVER_NODE_GONE_AFTER: rest.DROVER_NODE_GONE_AFTER,
   DROVER_MAX_QUEUED: rest.DROVER_MAX_QUEUED,
+  DROVER_SESSION_IDLE: rest.DROVER_SESSION_IDLE,
+  DROVER_SESSION_MAX: rest.DROVER_SESSION_MAX,
+  DROVER_OIDC_ISSUER: rest.DROVER_OIDC_ISSUER,
+  DROVER_OIDC_CLIENT_ID: rest.DROVER_OIDC_CLIENT_ID,
+  DROVER_OIDC_CLIENT_SECRET: rest.DROVER_OIDC_CLIENT_SECRET,
+  DROVER_OIDC_SCOPE: rest.DROVER_OIDC_SCOPE,
+  DROVER_OIDC_GROUPS_CLAIM: rest.DROVER_OIDC_GROUPS_CLAIM,
+  DROVER_OIDC_ROLES: rest.DROVER_OIDC_ROLES,
 });
 
 const missing = (name: string, what: string): SettingError =>

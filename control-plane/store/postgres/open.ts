@@ -2,6 +2,7 @@ import type { Store } from "../store.ts";
 import { migrationsPending } from "../migrate.ts";
 import { type DatabaseOptions } from "./client.ts";
 import { openPool, type Pool } from "./pool.ts";
+import { consoleSessionStore, signInCodeStore } from "./console-sessions.ts";
 import { eventStore } from "./events.ts";
 import { fanoutStore } from "./fanouts.ts";
 import { idempotencyStore } from "./idempotency.ts";
@@ -26,6 +27,8 @@ export function openPostgresStore(options: DatabaseOptions): Store {
     nodes: withUnavailable(nodeStore(sql)),
     joinTokens: withUnavailable(joinTokenStore(sql)),
     tokens: withUnavailable(tokenStore(sql)),
+    signInCodes: withUnavailable(signInCodeStore(sql)),
+    consoleSessions: withUnavailable(consoleSessionStore(sql)),
     processes: withUnavailable(processStore(sql)),
     idempotency: withUnavailable(idempotencyStore(sql)),
     events: withUnavailable(eventStore(sql)),

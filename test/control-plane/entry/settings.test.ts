@@ -12,6 +12,7 @@ describe("the settings of a control plane", () => {
       log: "json",
       maxQueued: 100_000,
       nodeGoneMs: 7 * 86_400_000,
+      signIn: { idleMs: 43_200_000, maxMs: 7 * 86_400_000, oidc: undefined },
       ...{ databaseUrl: undefined, adminToken: undefined, secretKey: undefined, publicUrl: undefined },
     });
   });
@@ -21,17 +22,41 @@ describe("the settings of a control plane", () => {
       ...{ DROVER_HOST: "0.0.0.0", DROVER_PORT: "1", DATABASE_URL: "postgres://db/a", DROVER_DATA_DIR: "/a" },
       ...{ DROVER_ADMIN_TOKEN: "token", DROVER_SECRET_KEY: key, DROVER_PUBLIC_URL: "https://drover.test/" },
       DROVER_NODE_GONE_AFTER: "12h",
+      ...{ DROVER_SESSION_IDLE: "30m", DROVER_SESSION_MAX: "1d" },
     };
     const flags = { host: "::1", port: "0", databaseUrl: "postgresql://db/b", dataDir: "/b" };
     expect(settingsFromEnv(env, flags)).toMatchObject({
       ...{ host: "::1", port: 0, databaseUrl: "postgresql://db/b", dataDir: "/b" },
       ...{ adminToken: "token", secretKey: new Uint8Array(32).fill(7), publicUrl: "https://drover.test" },
       nodeGoneMs: 43_200_000,
+      signIn: { idleMs: 1_800_000, maxMs: 86_400_000 },
     });
     expect(settingsFromEnv({ DROVER_PORT: "", DATABASE_URL: "" })).toMatchObject({
       port: 4600,
       databaseUrl: undefined,
     });
+  });
+
+  it("name an identity provider, and the role of each group there", () => {
+    const env = {
+      DROVER_OIDC_ISSUER: "https://login.test/realm",
+      DROVER_OIDC_CLIENT_ID: "drover",
+      DROVER_OIDC_ROLES: "a=b=admin, devs=operator,*=viewer",
+    };
+    expect(settingsFromEnv(env).signIn.oidc).toEqual({
+      ...{ issuer: "https://login.test/realm", clientId: "drover", clientSecret: undefined },
+      ...{ scope: "openid profile email", groupsClaim: "groups" },
+      roles: { "a=b": "admin", devs: "operator", "*": "viewer" },
+    });
+    const wrong = [
+      { ...env, DROVER_OIDC_ISSUER: "http://login.test" },
+      { ...env, DROVER_OIDC_ISSUER: "http://localhost.evil.example" },
+      { ...env, DROVER_OIDC_CLIENT_ID: "" },
+      { ...env, DROVER_OIDC_ROLES: "" },
+      { ...env, DROVER_OIDC_ROLES: "devs=owner" },
+      { ...env, DROVER_OIDC_ROLES: "admin" },
+    ];
+    for (const each of wrong) expect(() => settingsFromEnv(each)).toThrow(/^DROVER_OIDC_/);
   });
 
   it.each([
@@ -48,6 +73,9 @@ describe("the settings of a control plane", () => {
     ["DROVER_NODE_GONE_AFTER", "7"],
     ["DROVER_NODE_GONE_AFTER", "5m"],
     ["DROVER_NODE_GONE_AFTER", "4000d"],
+    ["DROVER_SESSION_IDLE", "0"],
+    ["DROVER_SESSION_IDLE", "1m"],
+    ["DROVER_SESSION_MAX", "401d"],
   ])("%s=%s is one line that names it and does not repeat it", (name, value) => {
     const thrown = () => settingsFromEnv({ [name]: value });
     expect(thrown).toThrow(

@@ -59,12 +59,24 @@ describe("the API description", () => {
     });
   });
 
-  it("names the token as the way in, and the routes that need none", () => {
-    expect(api.components.securitySchemes).toEqual({ token: { type: "http", scheme: "bearer" } });
+  it("names the token and the cookie as the ways in, and the routes that need none", () => {
+    expect(api.components.securitySchemes).toMatchObject({
+      token: { type: "http", scheme: "bearer" },
+      session: { type: "apiKey", in: "cookie" },
+    });
     const open = operations()
       .filter(({ operation }) => operation.security?.length === 0)
       .map(({ path }) => path);
-    expect(open.toSorted()).toEqual(["/docs", "/healthz", "/openapi.json", "/readyz", "/v1/enroll"]);
+    expect(open.toSorted()).toEqual([
+      "/docs",
+      "/healthz",
+      "/openapi.json",
+      "/readyz",
+      "/v1/enroll",
+      "/v1/session",
+      "/v1/session/oidc",
+      "/v1/session/oidc/callback",
+    ]);
   });
 
   it("shows the schemas that validate: bounds, defaults, no other fields", () => {

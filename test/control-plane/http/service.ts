@@ -13,12 +13,15 @@ export type Answer = { status: number; headers: Headers; body: Record<string, un
 export type Service = Awaited<ReturnType<typeof openService>>;
 
 /** The whole API over a real database; nodes are played. */
-export async function openService(change: Partial<Needs> = {}, times: Partial<LinkTimes> = {}) {
+export async function openService(
+  { publicUrl = "http://drover.test", ...change }: Partial<Needs> & { publicUrl?: string } = {},
+  times: Partial<LinkTimes> = {},
+) {
   const rig = await openRig(times);
   const adminTokenHash = createHash("sha256").update(token).digest("hex");
   const needs: Needs = {
     ...rig.needs,
-    config: { ...rig.needs.config, adminTokenHash, publicUrl: "http://drover.test" },
+    config: { ...rig.needs.config, adminTokenHash, publicUrl },
     ...change,
   };
   const closing = new AbortController();
@@ -63,10 +66,10 @@ export async function openService(change: Partial<Needs> = {}, times: Partial<Li
 }
 
 /** The API for all tests of a block, and a node for each of them; both are filled in before it begins. */
-export function useService() {
+export function useService(change: Parameters<typeof openService>[0] = {}) {
   const service = {} as Service;
   const node = {} as Awaited<ReturnType<Service["node"]>>;
-  beforeAll(async () => void Object.assign(service, await openService()));
+  beforeAll(async () => void Object.assign(service, await openService(change)));
   beforeEach(async () => void Object.assign(node, await service.node()));
   afterAll(() => service.close());
   return {

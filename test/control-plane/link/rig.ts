@@ -80,6 +80,7 @@ async function rigOn({ url, times, wrap, key }: RigOptions) {
       version: "0.0.1",
       retentionMs: 86_400_000,
       nodeGoneMs: 7 * 86_400_000,
+      signIn: { idleMs: 3_600_000, maxMs: 86_400_000, oidc: undefined },
     },
     log,
     instance: cluster.self,
