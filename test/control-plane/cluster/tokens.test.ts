@@ -9,6 +9,7 @@ import { openRigs } from "../link/rig.ts";
 
 const root: Principal = {
   ...{ kind: "root", tokenId: null, name: "admin", role: "admin", scope: {}, expiresAt: null, tokenHash: "" },
+  session: null,
 };
 
 describe("a token that is revoked at one control plane", () => {
