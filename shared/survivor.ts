@@ -1,5 +1,5 @@
 import * as z from "zod";
 
 /** A process that lives on after the leader of its command. */
-export const survivor = z.object({ pid: z.int(), command: z.string() });
+export const survivor = z.object({ pid: z.int32(), command: z.string() });
 export type Survivor = z.infer<typeof survivor>;

@@ -28,6 +28,14 @@ export const refusalError = (refusal: { code: string; message: string }, field: 
   }
 };
 
+/** What a node answered, by the shape that was agreed; another shape is the node's fault and not the caller's or ours. */
+export const answerOf = <S extends z.ZodType>(value: unknown, schema: S): z.output<S> => {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const cause = parsed.error.issues[0]?.message;
+  throw new DroverError("unavailable", "the node's answer has not the shape that was agreed", { cause });
+};
+
 /** The value of an outcome, or the error that says why there is none. */
 export const valueOf = <S extends z.ZodType>(
   outcome: RequestOutcome,
@@ -37,10 +45,10 @@ export const valueOf = <S extends z.ZodType>(
   if (outcome.outcome === "offline") throw nodeOffline();
   if (outcome.outcome === "no_answer") throw noAnswer();
   if (outcome.outcome === "refused") throw refusalError(outcome, field);
-  return schema.parse(outcome.value);
+  return answerOf(outcome.value, schema);
 };
 
-/** Asks the node of a process; an answer of another shape than agreed is a bug and throws. */
+/** Asks the node of a process. */
 export const askNode = async <S extends z.ZodType>(
   needs: Needs,
   nodeId: string,

@@ -3,7 +3,7 @@ import { readReply, type ReadReply } from "#shared/link/frames.ts";
 import { readBytes as maxReadBytes } from "#shared/link/limits.ts";
 import type { Needs } from "../needs.ts";
 import type { ProcessRow, StoredOutput } from "../store/store.ts";
-import { askTimeoutMs } from "./ask-node.ts";
+import { answerOf, askTimeoutMs } from "./ask-node.ts";
 import { fromBase64 } from "#shared/base64.ts";
 import { isGone } from "./stop-process.ts";
 import { holdsAll, joinPieces, readStored, storedOf, type Ask, type Reading } from "./stored-output.ts";
@@ -48,7 +48,7 @@ const askOnNode = async (needs: Needs, row: ProcessRow, stream: StreamName, ask:
     { type: "read", id: row.id, stream, ...ask },
     { timeoutMs: askTimeoutMs },
   );
-  if (outcome.outcome === "ok") return readingOf(readReply.parse(outcome.value));
+  if (outcome.outcome === "ok") return readingOf(answerOf(outcome.value, readReply));
   return outcome.outcome === "refused" && outcome.code === "not_found" ? "forgotten" : "away";
 };
 

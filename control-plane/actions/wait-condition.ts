@@ -5,7 +5,7 @@ import { invalid, type Issue } from "#shared/errors.ts";
 import { waitReply, type WaitReply } from "#shared/link/frames.ts";
 import type { Needs, RequestOutcome } from "../needs.ts";
 import type { ProcessRow } from "../store/store.ts";
-import { nodeOffline, refusalError } from "./ask-node.ts";
+import { answerOf, nodeOffline, refusalError } from "./ask-node.ts";
 import { streamsOf } from "./stored-output.ts";
 import { ended, getProcess } from "./wait-final.ts";
 import { Watch } from "./watch.ts";
@@ -126,7 +126,7 @@ const conditionsOf = (wanted: Wanted) => ({
 });
 
 const seenOf = (outcome: RequestOutcome): Seen => {
-  if (outcome.outcome === "ok") return { value: waitReply.parse(outcome.value) };
+  if (outcome.outcome === "ok") return { value: answerOf(outcome.value, waitReply) };
   // The node may not have the process yet, or went away: both are asked again.
   if (outcome.outcome !== "refused" || outcome.code === "not_found") return { value: undefined };
   throw refusalError(outcome, "pattern");

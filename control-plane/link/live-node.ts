@@ -34,7 +34,10 @@ export type LiveNodeNeeds = {
 
 type LiveFrame = Exclude<UpFrame, { type: "hello" | "goodbye" }>;
 
+const violation = 1008;
 const tryAgainLater = 1013;
+/** More than any node has (`maxProcesses` is 100,000 at most, and some leave survivors): an agent that names more makes them up. */
+const mostAlive = 250_000;
 
 export class LiveNode {
   readonly alive = new Alive();
@@ -181,12 +184,13 @@ export class LiveNode {
       case "load":
         return this.#takeLoad(frame.load);
       case "accepted":
-        return this.alive.accepted(frame.id);
+        this.alive.accepted(frame.id);
+        return this.#checkAlive();
       case "reports":
         for (const report of frame.reports) this.alive.reported(report);
         if (!this.#intake.take(frame.reports))
           this.#session.close(tryAgainLater, "reports cannot be stored now");
-        return;
+        return this.#checkAlive();
       case "output":
         if (!this.follows.take(frame))
           this.#needs.log.warn("follow.broken", { nodeId: this.nodeId, follow: frame.follow });
@@ -218,6 +222,11 @@ export class LiveNode {
   async #dispatch(): Promise<void> {
     this.#refused = false;
     await this.#session.persist(() => dispatchQueued(this.#needs, this.nodeId));
+  }
+
+  #checkAlive(): void {
+    if (this.alive.count > mostAlive)
+      this.#session.close(violation, `more than ${mostAlive} processes alive`);
   }
 
   #takeLoad(load: NodeLoad): void {

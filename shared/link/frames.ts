@@ -5,6 +5,7 @@ import { streamNames } from "../streams.ts";
 import { endReasons, processStatuses } from "../process-state.ts";
 import { b64 } from "./b64.ts";
 import { launch } from "./launch.ts";
+import { count, int32, processId as id } from "./measures.ts";
 import { report } from "./report.ts";
 
 /**
@@ -16,8 +17,11 @@ import { report } from "./report.ts";
  * a `report` is sent again until its revision is acknowledged, a `stop` may be repeated.
  * Requests carry `rid` and get one `reply`; a reply that does not come means "unknown", never "no".
  */
-const id = z.string().min(1).max(64);
-const rid = z.string().min(1).max(64);
+/** The name that one end gives to a follow or a request. */
+const name = z.string().min(1).max(64);
+const rid = name;
+/** What an agent calls itself, its machine, its boot. */
+const word = z.string().max(1024);
 const stream = z.enum(streamNames);
 
 /** The agent's wall clock as it sends, in ms since 1970: only compared with the receiver's, never taken for a time. */
@@ -27,16 +31,16 @@ const wallAt = z.int().optional();
 const nonce = z.int().optional();
 
 /** One process the agent knows to be alive, or ended and not yet acknowledged. */
-export const inventoryItem = z.object({ id, status: z.enum(processStatuses), revision: z.number() });
+export const inventoryItem = z.object({ id, status: z.enum(processStatuses), revision: count });
 
 export const hello = z.object({
   type: z.literal("hello"),
   protocol: z.int(),
-  version: z.string(),
+  version: word,
   /** Random per agent start; the same instance's new socket replaces its old one at once. */
-  instanceId: z.string(),
-  machineId: z.string(),
-  bootId: z.string(),
+  instanceId: word,
+  machineId: word,
+  bootId: word,
   facts: nodeFacts,
   wallAt,
   /** Answers a probe with its number (`nonce`). */
@@ -57,9 +61,9 @@ const reports = z.object({ type: z.literal("reports"), reports: z.array(report).
 /** Bytes [from, to) of a followed stream; `gap` says that [from, to) is no longer kept. `total` is what is written so far. */
 const output = z.object({
   type: z.literal("output"),
-  follow: id,
-  from: z.number(),
-  to: z.number(),
+  follow: name,
+  from: count,
+  to: count,
   b64: b64.optional(),
   gap: z.literal(true).optional(),
 });
@@ -107,7 +111,7 @@ const welcome = z.object({
   type: z.literal("welcome"),
   nodeId: z.string(),
   nodeName: z.string(),
-  epoch: z.number(),
+  epoch: count,
   keyHash: keyHash.optional(),
 });
 const pong = z.object({ type: z.literal("pong") });
@@ -115,17 +119,17 @@ const pong = z.object({ type: z.literal("pong") });
 const probe = z.object({ type: z.literal("probe"), nonce });
 const start = z.object({ type: z.literal("start"), launch });
 /** Ends a process, or fences one that has not arrived: a later start of this id does nothing and is reported `canceled`. */
-const stop = z.object({ type: z.literal("stop"), id, graceMs: z.number(), reason: z.enum(endReasons) });
+const stop = z.object({ type: z.literal("stop"), id, graceMs: count, reason: z.enum(endReasons) });
 const acknowledge = z.object({
   type: z.literal("acknowledge"),
-  acks: z.array(z.object({ id, revision: z.number() })),
+  acks: z.array(z.object({ id, revision: count })),
 });
 /** Frees what the agent keeps of an ended process. */
 const forget = z.object({ type: z.literal("forget"), ids: z.array(id) });
 /** Streams bytes from `from` on as they are written, at most `windowBytes` ahead of the last `credit`. */
-const follow = z.object({ type: z.literal("follow"), follow: id, id, stream, from: z.number() });
-const unfollow = z.object({ type: z.literal("unfollow"), follow: id });
-const credit = z.object({ type: z.literal("credit"), follow: id, to: z.number() });
+const follow = z.object({ type: z.literal("follow"), follow: name, id, stream, from: count });
+const unfollow = z.object({ type: z.literal("unfollow"), follow: name });
+const credit = z.object({ type: z.literal("credit"), follow: name, to: count });
 /** Ends the waiting for a request's reply (its client left). */
 const abandon = z.object({ type: z.literal("abandon"), rid });
 
@@ -136,10 +140,10 @@ export const requests = {
     rid,
     id,
     stream,
-    head: z.number().optional(),
-    tail: z.number().optional(),
-    from: z.number().optional(),
-    to: z.number().optional(),
+    head: count.optional(),
+    tail: count.optional(),
+    from: count.optional(),
+    to: count.optional(),
   }),
   grep: z.object({
     type: z.literal("grep"),
@@ -148,20 +152,20 @@ export const requests = {
     stream,
     pattern: z.string(),
     regex: z.boolean(),
-    context: z.number(),
-    from: z.number(),
-    limit: z.number(),
+    context: count,
+    from: count,
+    limit: count,
   }),
   wait: z.object({
     type: z.literal("wait"),
     rid,
     id,
-    waitMs: z.number(),
+    waitMs: count,
     stream,
     pattern: z.object({ text: z.string(), regex: z.boolean() }).optional(),
-    port: z.number().optional(),
+    port: count.optional(),
     anyPort: z.boolean().optional(),
-    quietMs: z.number().optional(),
+    quietMs: count.optional(),
   }),
   signal: z.object({
     type: z.literal("signal"),
@@ -171,7 +175,7 @@ export const requests = {
     scope: z.enum(["tree", "leader"]),
   }),
   stdin: z.object({ type: z.literal("stdin"), rid, id, b64, eof: z.boolean() }),
-  extend: z.object({ type: z.literal("extend"), rid, id, timeoutMs: z.number() }),
+  extend: z.object({ type: z.literal("extend"), rid, id, timeoutMs: count }),
   ports: z.object({ type: z.literal("ports"), rid, id }),
   /** Say again how these ended, as far as it is known; see `recallReply`. */
   recall: z.object({ type: z.literal("recall"), rid, ids: z.array(id).max(1000) }),
@@ -214,32 +218,32 @@ export type DownFrame = z.infer<typeof downFrame>;
 
 /** What `read` answers: the parts that were asked for and still exist, in order, without overlap; `gaps` are ranges no longer kept. */
 export const readReply = z.object({
-  totalBytes: z.number(),
-  parts: z.array(z.object({ from: z.number(), to: z.number(), b64 })),
-  gaps: z.array(z.object({ from: z.number(), to: z.number() })),
+  totalBytes: count,
+  parts: z.array(z.object({ from: count, to: count, b64 })),
+  gaps: z.array(z.object({ from: count, to: count })),
 });
 export type ReadReply = z.infer<typeof readReply>;
-const textAt = { from: z.number(), to: z.number(), text: z.string() };
+const textAt = { from: count, to: count, text: z.string() };
 /** What `grep` answers; `next` is where to go on, equal to `totalBytes` when all was searched. */
 export const grepReply = z.object({
   matches: z.array(z.object({ ...textAt, before: z.array(z.string()), after: z.array(z.string()) })),
-  next: z.number(),
-  totalBytes: z.number(),
+  next: count,
+  totalBytes: count,
 });
 export type GrepReply = z.infer<typeof grepReply>;
 /** What `wait` answers: the first condition that held, or null when the time ran out or the process ended. */
 export const waitReply = z.object({
   met: z.enum(["pattern", "port", "quiet"]).nullable(),
   match: z.object(textAt).optional(),
-  port: z.number().optional(),
+  port: count.optional(),
 });
 export type WaitReply = z.infer<typeof waitReply>;
 export const portsReply = z.object({
-  ports: z.array(z.object({ port: z.number(), pid: z.number(), address: z.string() })),
+  ports: z.array(z.object({ port: count, pid: int32, address: z.string() })),
 });
 /** What `recall` answers: of which the agent has a record; their reports follow. */
 export const recallReply = z.object({ known: z.array(id) });
 /** What `rotate-key` answers: the hash of the new key, which is on the agent's disk, as is the one in force. */
 export const rotateKeyReply = z.object({ keyHash });
 /** What `stdin` answers: how many bytes the pipe took. */
-export const stdinReply = z.object({ writtenBytes: z.number() });
+export const stdinReply = z.object({ writtenBytes: count });

@@ -1,8 +1,9 @@
 import * as z from "zod";
+import { count, int32, processId } from "./measures.ts";
 
 /** Everything an agent needs to run one process; the body of the `start` frame. */
 export const launch = z.object({
-  id: z.string(),
+  id: processId,
   chatId: z.string().nullable(),
   command: z.string().nullable(),
   argv: z.array(z.string()).nullable(),
@@ -11,13 +12,13 @@ export const launch = z.object({
   env: z.record(z.string(), z.string()),
   stdin: z.union([z.enum(["none", "pipe"]), z.object({ text: z.string() })]),
   output: z.enum(["merged", "split"]),
-  timeoutMs: z.number().nullable(),
-  idleTimeoutMs: z.number().nullable(),
+  timeoutMs: count.nullable(),
+  idleTimeoutMs: count.nullable(),
   idleOn: z.array(z.enum(["output", "cpu"])),
-  graceMs: z.number(),
-  logBytes: z.number(),
-  outputBytes: z.number().nullable(),
-  nice: z.number().nullable(),
+  graceMs: count,
+  logBytes: count,
+  outputBytes: count.nullable(),
+  nice: int32.nullable(),
   keepDescendants: z.boolean(),
   // Left out by control planes and rows of before there were walls: then nothing is asked of them.
   memBytes: z.number().nullable().default(null),

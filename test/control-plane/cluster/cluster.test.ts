@@ -107,7 +107,7 @@ describe("two control planes on one database", () => {
     const b64 = toBase64(new TextEncoder().encode("hunter2\n"));
     const written = rigs.b.hub.request(
       rigs.nodeId,
-      { type: "stdin", id: "p", b64, eof: false },
+      { type: "stdin", id: "proc_p", b64, eof: false },
       { timeoutMs: 60_000 },
     );
     const frame = await rigs.agent.next("stdin");
@@ -122,7 +122,7 @@ describe("two control planes on one database", () => {
 
   it("what A cannot open is refused with the reason", async () => {
     vi.spyOn(rigs.a.needs.seal, "open").mockRejectedValueOnce(new Error("another key"));
-    const stdin = { type: "stdin", id: "p", b64: "", eof: true } as const;
+    const stdin = { type: "stdin", id: "proc_p", b64: "", eof: true } as const;
     expect(await rigs.b.hub.request(rigs.nodeId, stdin, { timeoutMs: 60_000 })).toMatchObject({
       outcome: "refused",
       message: expect.stringContaining("DROVER_SECRET_KEY") as string,
@@ -177,7 +177,7 @@ describe("two control planes on one database", () => {
     const { id } = await rigs.a.node();
     const far = await rigs.a.online(id);
     const reader = rigs.b.hub
-      .follow(id, { id: "p", stream: "merged", from: 0 }, never)
+      .follow(id, { id: "proc_p", stream: "merged", from: 0 }, never)
       [Symbol.asyncIterator]();
     const next = reader.next();
     await far.next("follow");
@@ -188,10 +188,10 @@ describe("two control planes on one database", () => {
   it("a question and a follow on B end when the agent has come to B meanwhile", async () => {
     const { id } = await rigs.a.node();
     const old = await rigs.a.online(id, { instanceId: "one" });
-    const asked = rigs.b.hub.request(id, { type: "ports", id: "p" }, { timeoutMs: 60_000 });
+    const asked = rigs.b.hub.request(id, { type: "ports", id: "proc_p" }, { timeoutMs: 60_000 });
     await old.next("ports");
     const reader = rigs.b.hub
-      .follow(id, { id: "p", stream: "merged", from: 0 }, never)
+      .follow(id, { id: "proc_p", stream: "merged", from: 0 }, never)
       [Symbol.asyncIterator]();
     const next = reader.next();
     await old.next("follow");

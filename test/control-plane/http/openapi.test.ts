@@ -1,3 +1,4 @@
+import { Validator } from "@seriousme/openapi-schema-validator";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openService, type Service } from "./service.ts";
 
@@ -36,6 +37,15 @@ describe("the API description", () => {
     expect(described.toSorted()).toEqual(
       served.map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, "{$1}")}`).toSorted(),
     );
+  });
+
+  it("is valid for a validator that is not ours", async () => {
+    const validator = new Validator();
+    expect(await validator.validate(api)).toEqual({ valid: true });
+    expect(validator.version).toBe("3.1");
+    // It would say so.
+    const paths = { ...api.paths, "/v1/wrong": { get: { responses: { 200: {} } } } };
+    expect(await new Validator().validate({ ...api, paths })).toMatchObject({ valid: false });
   });
 
   it("gives each operation a name of its own, a tag, an answer and its failures as problems", () => {

@@ -15,7 +15,7 @@ describe("two sockets of one node", () => {
     const young = await rig.online(node.id, { instanceId: "same" });
     expect(await old.closed).toBe("terminated");
     expect(old.all("probe")).toEqual([]);
-    expect(rig.link.nodes.push(node.id, { type: "forget", ids: ["x"] })).toBe(true);
+    expect(rig.link.nodes.push(node.id, { type: "forget", ids: ["proc_x"] })).toBe(true);
     expect(await young.next("forget")).toBeDefined();
   });
 
@@ -58,7 +58,7 @@ describe("two sockets of one node", () => {
       reason: expect.stringContaining("duplicate_agent"),
     });
     expect(copy.all("welcome")).toEqual([]);
-    expect(rig.link.nodes.push(node.id, { type: "forget", ids: ["x"] })).toBe(true);
+    expect(rig.link.nodes.push(node.id, { type: "forget", ids: ["proc_x"] })).toBe(true);
     expect(await old.next("forget")).toBeDefined();
   });
 

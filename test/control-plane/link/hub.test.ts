@@ -61,15 +61,15 @@ describe("the hub", () => {
     const node = await rig.node();
     const far = await rig.online(node.id, { facts: { maxProcesses: 1 } });
     await expect.poll(() => rig.hub.free(node.id)).toBe(1);
-    expect([rig.hub.start(node.id, launchFor("p1")), rig.hub.start(node.id, launchFor("p1"))]).toEqual([
-      true,
-      true,
-    ]);
-    expect([rig.hub.start(node.id, launchFor("p2")), rig.hub.free(node.id)]).toEqual([false, 0]);
-    expect(rig.hub.confirmed(node.id, "p1")).toBe(false);
-    expect(rig.hub.sentAt(node.id, "p1")).toBeInstanceOf(Date);
-    far.say({ type: "accepted", id: "p1" });
-    expect(rig.hub.confirmed(node.id, "p1")).toBe(true);
+    expect([
+      rig.hub.start(node.id, launchFor("proc_p1")),
+      rig.hub.start(node.id, launchFor("proc_p1")),
+    ]).toEqual([true, true]);
+    expect([rig.hub.start(node.id, launchFor("proc_p2")), rig.hub.free(node.id)]).toEqual([false, 0]);
+    expect(rig.hub.confirmed(node.id, "proc_p1")).toBe(false);
+    expect(rig.hub.sentAt(node.id, "proc_p1")).toBeInstanceOf(Date);
+    far.say({ type: "accepted", id: "proc_p1" });
+    expect(rig.hub.confirmed(node.id, "proc_p1")).toBe(true);
   });
 
   it("keeps a start that its node confirmed from being fenced when the socket goes", async () => {
@@ -167,12 +167,12 @@ describe("following", () => {
   it("ends when the socket goes, and at once for a node without one", async () => {
     const node = await rig.node();
     const nobody = rig.hub
-      .follow(node.id, { id: "p", stream: "merged", from: 0 }, never)
+      .follow(node.id, { id: "proc_p", stream: "merged", from: 0 }, never)
       [Symbol.asyncIterator]();
     expect((await nobody.next()).done).toBe(true);
     const far = await rig.online(node.id);
     const chunks = rig.hub
-      .follow(node.id, { id: "p", stream: "merged", from: 0 }, never)
+      .follow(node.id, { id: "proc_p", stream: "merged", from: 0 }, never)
       [Symbol.asyncIterator]();
     const first = chunks.next();
     await far.next("follow");

@@ -96,13 +96,17 @@ describe("reports", () => {
   });
 
   it("that the database refuses hold up no other and are never acknowledged", async () => {
-    const rig = await rigWith((take) => take);
+    const rig = await rigWith((take) => async (batch) => {
+      if (batch.some(({ report }) => report.pid === 13))
+        throw Object.assign(new Error("a value is out of range"), { code: "22003" });
+      return take(batch);
+    });
     const node = await rig.node();
     const [bad, good] = [await rig.start(node.id), await rig.start(node.id)];
     const agent = await rig.online(node.id);
     agent.say({
       type: "reports",
-      reports: [reportOf({ id: bad.id, pid: 2 ** 40 }), reportOf({ id: good.id })],
+      reports: [reportOf({ id: bad.id, pid: 13 }), reportOf({ id: good.id })],
     });
     expect(await agent.next("acknowledge")).toEqual({
       type: "acknowledge",
@@ -124,7 +128,7 @@ describe("reports", () => {
     const agent = await rig.online(node.id);
     const head = btoa("x".repeat(3 * 1024 * 1024));
     for (let index = 0; index < 24; index += 1)
-      agent.report({ id: `p${index}`, snapshots: [{ stream: "merged", head, tail: "", totalBytes: 1 }] });
+      agent.report({ id: `proc_${index}`, snapshots: [{ stream: "merged", head, tail: "", totalBytes: 1 }] });
     expect(await agent.closed).toMatchObject({ code: 1013 });
     gate.resolve();
   });

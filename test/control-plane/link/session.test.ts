@@ -125,6 +125,12 @@ describe("a session", () => {
     expect(await late.closed).toMatchObject({ code: closeCodes.revoked });
   });
 
+  it("closes an agent that names more processes than any node has", async () => {
+    const agent = await rig.online((await rig.node()).id);
+    for (let n = 0; n <= 250_000; n += 1) agent.sayText(`{"type":"accepted","id":"proc_${n}"}`);
+    expect(await agent.closed).toMatchObject({ code: 1008 });
+  });
+
   it("remembers the load of its node", async () => {
     const node = await rig.node();
     const agent = await rig.online(node.id);
