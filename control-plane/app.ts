@@ -11,15 +11,18 @@ import { healthRoutes } from "./http/health.ts";
 import { nodeRoutes } from "./http/nodes.ts";
 import { isOpen } from "./http/permissions.ts";
 import { oidcRoutes } from "./http/oidc.ts";
+import { OpenWaits } from "./http/open-waits.ts";
 import { onError } from "./http/problem.ts";
 import { policyRoutes } from "./http/policy.ts";
 import { processControlRoutes } from "./http/process-control.ts";
 import { processEvents } from "./http/process-events.ts";
 import { processOutput } from "./http/process-output.ts";
 import { processRoutes } from "./http/processes.ts";
+import { limitAddress, limitToken, slowAttempts } from "./http/rate-limit.ts";
 import type { AppEnv, Around, Route } from "./http/route.ts";
 import { sessionRoutes } from "./http/session.ts";
 import { tokenRoutes } from "./http/tokens.ts";
+import { securityHeaders } from "./http/security-headers.ts";
 import type { Needs } from "./needs.ts";
 
 const neverClosing = new AbortController().signal;
@@ -37,18 +40,30 @@ type NeedsOf = (c: Context<AppEnv>) => Needs;
 export const createAppOf = (needsOf: NeedsOf, closing: AbortSignal = neverClosing): Hono<AppEnv> => {
   const app = new Hono<AppEnv>();
   const routes = allRoutes();
-  const aroundOf = (c: Context<AppEnv>): Around => ({ needs: needsOf(c), closing });
+  const waits = new OpenWaits();
+  const aroundOf = (c: Context<AppEnv>): Around => ({ needs: needsOf(c), closing, waits });
   app.onError((error, c) => onError(needsOf(c))(error, c));
   app.notFound(() => {
     throw new DroverError("not_found", "there is no such route");
   });
   app.use(stamp);
+  app.use("/v1/*", slowAttempts(needsOf));
   // The order is the check: routes without a token first, then the token, then all others.
+  const limited = limitAddress(needsOf);
+  for (const path of countedByAddress(routes)) app.use(path, limited);
   serve(app, routes, { open: true, aroundOf });
   app.use("/v1/*", authenticate(needsOf));
+  app.use("/v1/*", limitToken(needsOf));
   serve(app, routes, { open: false, aroundOf });
   return app;
 };
+
+const countedByAddress = (routes: Route[]): Set<string> =>
+  new Set(
+    routes
+      .filter((route) => isOpen(route.operationId) && route.uncounted !== true)
+      .map((route) => route.path),
+  );
 
 const allRoutes = (): Route[] => {
   const api = [
@@ -92,9 +107,6 @@ const stamp = async (c: Context<AppEnv>, next: () => Promise<void>): Promise<voi
   const requestId = newId("req");
   c.set("requestId", requestId);
   c.header("x-request-id", requestId);
-  c.header("x-content-type-options", "nosniff");
-  c.header("x-frame-options", "DENY");
-  c.header("referrer-policy", "no-referrer");
-  c.header("cache-control", "no-store");
+  for (const [name, value] of Object.entries(securityHeaders)) c.header(name, value);
   await next();
 };

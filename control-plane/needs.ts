@@ -35,6 +35,19 @@ export type Config = {
   /** What ran on a node that has been away for this time is lost (`node_gone`). */
   nodeGoneMs: number;
   signIn: SignInConfig;
+  limits: Limits;
+};
+
+/** What is granted to one token or address by one instance; 0 for no limit. */
+export type Limits = {
+  /** Each second, and twice as many at once. */
+  requestsPerToken: number;
+  /** The same for routes that need no token. */
+  requestsPerAddress: number;
+  /** Requests without a valid token, from one address. */
+  failedPerMinute: number;
+  /** Long polls, streams and downloads of one token. */
+  openPerToken: number;
 };
 
 export type SignInConfig = {

@@ -3,7 +3,8 @@ import type { Log } from "../needs.ts";
 
 /** What is behind a door: the app for requests, the link for the sockets of agents. */
 export type Behind = {
-  fetch: (request: Request, env?: object) => Response | Promise<Response>;
+  /** `address`: where the request comes from. */
+  fetch: (request: Request, env?: { address?: string }) => Response | Promise<Response>;
   link: Pick<Link, "authorize" | "accept">;
   log: Log;
 };
@@ -16,7 +17,8 @@ export type Door = {
 };
 
 /** Opens a door; resolves when it listens. A port in use or an address that is not here is a SettingError. */
-export type OpenDoor = (behind: Behind, at: { host: string; port: number }) => Promise<Door>;
+export type OpenDoor = (behind: Behind, at: DoorAt) => Promise<Door>;
+export type DoorAt = { host: string; port: number; trustedProxies?: string | undefined };
 
 /** Connections that may wait to be accepted, as far as the system allows: a fleet that lost its server comes back at once. */
 export const listenBacklog = 4096;

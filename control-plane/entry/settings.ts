@@ -2,7 +2,7 @@ import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { maxLimitMs } from "#shared/api/common.ts";
 import { parseDuration } from "#shared/duration.ts";
-import type { SignInConfig } from "../needs.ts";
+import type { Limits, SignInConfig } from "../needs.ts";
 import { SettingError } from "./setting-error.ts";
 import { signInFromEnv } from "./sign-in-settings.ts";
 
@@ -33,6 +33,9 @@ export type Settings = {
   /** Starts that may wait on all nodes together. */
   maxQueued: number;
   signIn: SignInConfig;
+  limits: Limits;
+  /** Whose `X-Forwarded-For` is believed; see client-address.ts. */
+  trustedProxies: string | undefined;
   log: LogFormat;
 };
 
@@ -60,7 +63,14 @@ export const settingsFromEnv = (env: Env, flags: Flags = {}): Settings => {
     adminToken: adminToken && token(adminToken),
     secretKey: secretKey === undefined ? undefined : keyBytes(secretKey),
     publicUrl: publicUrl && webUrl(publicUrl),
-    maxQueued: maxQueued(given(env["DROVER_MAX_QUEUED"])),
+    maxQueued: wholeNumber(env, "DROVER_MAX_QUEUED", 100_000),
+    limits: {
+      requestsPerToken: requestsPerToken(env),
+      requestsPerAddress: wholeNumber(env, "DROVER_REQUESTS_PER_ADDRESS", 200),
+      failedPerMinute: wholeNumber(env, "DROVER_FAILED_PER_MINUTE", 60),
+      openPerToken: wholeNumber(env, "DROVER_OPEN_PER_TOKEN", 5000),
+    },
+    trustedProxies: given(env["DROVER_TRUSTED_PROXIES"]),
     nodeGoneMs: nodeGoneMs(given(env["DROVER_NODE_GONE_AFTER"]) ?? "7d"),
     signIn: signInFromEnv(env),
     log: logFormat(given(env["DROVER_LOG"])),
@@ -94,10 +104,21 @@ const webUrl = (text: string): string => {
 // A node that is only just offline may be on its way back; a limit below that would lose what still runs.
 const leastNodeGoneMs = 3_600_000;
 
-const maxQueued = (text: string | undefined): number => {
-  if (text === undefined) return 100_000;
-  if (!/^\d{1,9}$/.test(text)) throw new SettingError("DROVER_MAX_QUEUED must be a whole number, 0 or more");
+const wholeNumber = (env: Env, name: string, otherwise: number): number => {
+  const text = given(env[name]);
+  if (text === undefined) return otherwise;
+  if (!/^\d{1,9}$/.test(text)) throw new SettingError(`${name} must be a whole number, 0 or more`);
   return Number(text);
+};
+
+// What the contract promises to whoever has a token.
+const leastPerToken = 500;
+
+const requestsPerToken = (env: Env): number => {
+  const rate = wholeNumber(env, "DROVER_REQUESTS_PER_TOKEN", 2000);
+  if (rate !== 0 && rate < leastPerToken)
+    throw new SettingError(`DROVER_REQUESTS_PER_TOKEN must be ${leastPerToken} or more, or 0 for no limit`);
+  return rate;
 };
 
 const nodeGoneMs = (text: string): number => {

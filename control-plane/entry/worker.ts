@@ -13,8 +13,10 @@ import { unset } from "./worker/unset.ts";
 export { HubObject } from "./hub-object.ts";
 export { LinkObject } from "./link-object.ts";
 
+type AppBindings = { needs: Needs; address: string };
+
 /** One for each isolate: to make one costs more than most requests. */
-const app = createAppOf((c) => c.env as Needs);
+const app = createAppOf((c) => (c.env as AppBindings).needs);
 
 export default {
   async fetch(request, env, ctx) {
@@ -37,7 +39,11 @@ const answer = async (request: Request, { env, known, ctx }: Around): Promise<Re
   request.signal.addEventListener("abort", () => scope.leave());
   const response = isAgentUpgrade(request)
     ? await agentUpgrade(request, env, scope.needs)
-    : await app.fetch(request, scope.needs);
+    : await app.fetch(request, {
+        needs: scope.needs,
+        // Cloudflare's own word; nobody else can set it.
+        address: request.headers.get("cf-connecting-ip") ?? "unknown",
+      } satisfies AppBindings);
   ctx.waitUntil(scope.settled());
   return response;
 };

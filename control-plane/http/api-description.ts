@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import { describeRoute, generateSpecs, resolver, validator, type DescribeRouteOptions } from "hono-openapi";
-import { errorStatus } from "#shared/errors.ts";
+import { errorStatus, type ErrorCode } from "#shared/errors.ts";
 import { problemAnswer } from "./answers.ts";
 import { sessionCookie } from "./cookies.ts";
 import { isOpen } from "./permissions.ts";
@@ -84,10 +84,14 @@ const answersOf = (route: Route): Responses =>
 // Several codes may share a status: they are listed together. Every route can fail for want of a token or of its rights, for a
 // cookie from another page, or inside.
 const failuresOf = (route: Route): Responses => {
-  const always = isOpen(route.operationId)
-    ? (["internal", "unavailable"] as const)
-    : (["unauthorized", "forbidden", "internal", "unavailable"] as const);
-  const codes = [...new Set([...route.failures, ...always])];
+  const codes = [
+    ...new Set<ErrorCode>([
+      ...route.failures,
+      ...(isOpen(route.operationId) ? [] : (["unauthorized", "forbidden"] as const)),
+      ...(route.uncounted === true ? [] : (["rate_limited"] as const)),
+      ...(["internal", "unavailable"] as const),
+    ]),
+  ];
   const statuses = [...new Set(codes.map((code) => errorStatus[code]))];
   return Object.fromEntries(
     statuses.map((status) => {

@@ -32,6 +32,7 @@ export const eventsRoute: Route = route({
     },
   },
   failures: ["invalid_request", "cursor_expired"],
+  staysOpen: () => true,
   handle: async (call) => {
     const { c, needs, query } = call;
     const { text, field } = resumePoint(c, query.from);

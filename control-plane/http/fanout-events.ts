@@ -27,6 +27,7 @@ export const fanoutEvents: Route = route({
     204: { description: "The stream had ended at this id" },
   },
   failures: ["invalid_request", "not_found"],
+  staysOpen: () => true,
   handle: async (call) => {
     const { c, needs, query } = call;
     const { text, field } = resumePoint(c, query.from);

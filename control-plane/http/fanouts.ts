@@ -76,6 +76,7 @@ const get: Route = route({
   query: z.strictObject({ waitMs: waitMsQuery.optional() }),
   answers: { 200: { description: "The fan-out", schema: fanoutAnswer } },
   failures: ["invalid_request", "not_found"],
+  staysOpen: ({ query }) => query.waitMs !== undefined,
   handle: async (call) => {
     const { c, needs, query } = call;
     const id = fanoutId(c);

@@ -46,7 +46,12 @@ export class Lifetime {
       );
   }
 
-  /** It failed. */
+  /** Calls this once when it is over. Where a client has left, nothing behind an await may be run on Workers: its signal says it. */
+  whenOver(over: () => void): void {
+    for (const end of [...this.#ends, this.#over.signal]) end.addEventListener("abort", over, { once: true });
+  }
+
+  /** It failed, or nobody reads it. */
   end(): void {
     this.#over.abort();
   }

@@ -3,6 +3,7 @@ import { HTTPException } from "hono/http-exception";
 import { DroverError, errorStatus, type ErrorCode } from "#shared/errors.ts";
 import type { Needs } from "../needs.ts";
 import type { AppEnv } from "./route.ts";
+import { securityHeaders } from "./security-headers.ts";
 
 const titles: Record<ErrorCode, string> = {
   invalid_request: "The request is not valid",
@@ -10,6 +11,7 @@ const titles: Record<ErrorCode, string> = {
   forbidden: "The token does not allow this",
   not_found: "There is no such thing",
   method_not_allowed: "This method is not allowed here",
+  request_timeout: "The request took too long",
   conflict: "This conflicts with what is there",
   process_not_running: "The process is not running",
   idempotency_mismatch: "The key was used with another input",
@@ -24,6 +26,7 @@ const titles: Record<ErrorCode, string> = {
   command_refused: "The command is refused by policy",
   not_supported: "This is not supported",
   pattern_too_slow: "The pattern took too long",
+  headers_too_large: "The headers are too large",
   rate_limited: "Too many requests",
   queue_full: "The queue is full",
   node_offline: "The node is offline",
@@ -48,9 +51,12 @@ const documentOf = (error: DroverError, requestId: string): string => {
   });
 };
 
-/** The answer to a request that does not get as far as the app, and so has no id. */
+/** The same for a request that does not get as far as the app, and so has no id. */
+export const problemDocument = (error: DroverError): string => documentOf(error, "");
+export const outsideHeaders = { ...securityHeaders, ...contentType };
+
 export const problemOutside = (error: DroverError): Response =>
-  new Response(documentOf(error, ""), { status: errorStatus[error.code], headers: contentType });
+  new Response(problemDocument(error), { status: errorStatus[error.code], headers: outsideHeaders });
 
 /** The answer to a failure. */
 export const problem = (c: Context<AppEnv>, error: DroverError): Response => {

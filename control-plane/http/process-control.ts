@@ -21,6 +21,7 @@ const wait: Route = route({
   body: waitBody,
   answers: { 200: { description: "What was met, or null when the time ran out", schema: waitAnswer } },
   failures: ["invalid_request", "not_found", "node_offline", "pattern_too_slow", ...oversized],
+  staysOpen: () => true,
   handle: async ({ c, needs, body, signal }) => {
     const { process, ...met } = await waitForCondition(needs, processId(c), body, signal);
     return c.json({ ...met, process: await processView(needs, process) });

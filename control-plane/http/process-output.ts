@@ -39,6 +39,7 @@ export const processOutput: Route = route({
     "node_offline",
     "unavailable",
   ],
+  staysOpen: ({ query: { grep, format } }) => grep !== undefined || format === "raw",
   handle: async (call) => {
     const { c, needs, query } = call;
     requireCoherent(query);

@@ -51,6 +51,7 @@ const start: Route = route({
     "payload_too_large",
     "unsupported_media_type",
   ],
+  staysOpen: ({ query }) => query.waitMs !== undefined,
   handle: (call) => startAndWait(call),
 });
 
@@ -159,6 +160,7 @@ const get: Route = route({
   query: waitQuery,
   answers: { 200: { description: "The process", schema: processAnswer } },
   failures: ["invalid_request", "not_found"],
+  staysOpen: ({ query }) => query.waitMs !== undefined,
   handle: async (call) => {
     const { c, needs, query } = call;
     const id = processId(c);

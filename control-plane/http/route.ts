@@ -6,10 +6,15 @@ import type { Principal } from "../principal.ts";
 import { parseJson, readBodyText } from "./body.ts";
 import { needsWithin } from "../actions/within-scope.ts";
 import { Lifetime, type Lasting } from "./lifetime.ts";
+import type { OpenWaits } from "./open-waits.ts";
 import { authorize, isOpen, type OperationId } from "./permissions.ts";
 import { parseShape } from "./shape.ts";
 
-export type AppEnv = { Variables: { requestId: string; principal: Principal } };
+export type AppEnv = {
+  /** What the runtime says of a request. */
+  Bindings: { address?: string } | undefined;
+  Variables: { requestId: string; principal: Principal };
+};
 
 /** One answer of a route for the API description: its schema, or the media type of a body that is no JSON. */
 export type Answer = { description: string; schema?: z.ZodType; media?: string };
@@ -39,6 +44,10 @@ export type Contract<Q extends z.ZodType, B extends z.ZodType> = {
   operationId: OperationId;
   summary: string;
   tag: Tag;
+  /** Is asked by machines that look whether this one lives, and never too often. */
+  uncounted?: boolean;
+  /** Whether a request stays open, by what it asks for: a long poll, a stream, a download. */
+  staysOpen?(asked: { query: z.output<Q>; body: z.output<B> }): boolean;
   query?: Q;
   body?: B;
   /** A missing body counts as `{}`. */
@@ -50,7 +59,7 @@ export type Contract<Q extends z.ZodType, B extends z.ZodType> = {
 export type Route = Contract<z.ZodType, z.ZodType> & {
   serve(c: Context<AppEnv>, around: Around): Promise<Response>;
 };
-export type Around = { needs: Needs; closing: AbortSignal };
+export type Around = { needs: Needs; closing: AbortSignal; waits: OpenWaits };
 
 /**
  * Joins a contract and its function: size, type, JSON and shape are checked in this order, then what the token may do, before the
@@ -70,16 +79,16 @@ export const route = <Q extends z.ZodType = z.ZodUndefined, B extends z.ZodType 
           : bodyText === "" && contract.bodyOptional
             ? {}
             : parseJson(bodyText);
-      const query = contract.query && parseShape(contract.query, queryOf(c), "query");
-      const body = contract.body && parseShape(contract.body, sent, "body");
+      const query = (contract.query && parseShape(contract.query, queryOf(c), "query")) as z.output<Q>;
+      const body = (contract.body && parseShape(contract.body, sent, "body")) as z.output<B>;
       const principal = c.get("principal");
       if (!isOpen(contract.operationId)) authorize(contract.operationId, principal);
       const needs = principal === undefined ? around.needs : needsWithin(around.needs, principal.scope);
       const lifetime = new Lifetime(around.needs, principal, [c.req.raw.signal, around.closing]);
+      if (contract.staysOpen?.({ query, body }) === true)
+        lifetime.whenOver(around.waits.begin(principal.tokenHash, needs.config.limits.openPerToken));
       const call = {
-        ...{ c, needs, principal, bodyText },
-        query: query as z.output<Q>,
-        body: body as z.output<B>,
+        ...{ c, needs, principal, query, body, bodyText },
         last: () => lifetime.last(),
         get signal() {
           return lifetime.signal;
@@ -87,6 +96,8 @@ export const route = <Q extends z.ZodType = z.ZodUndefined, B extends z.ZodType 
       };
       try {
         const answer = await handle(call);
+        // What would stream is not read by anybody.
+        if (c.req.method === "HEAD") lifetime.end();
         lifetime.settle();
         return answer;
       } catch (error) {

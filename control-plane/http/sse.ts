@@ -1,4 +1,5 @@
 import type { Context } from "hono";
+import { readerIsStuck } from "./byte-stream.ts";
 import type { AppEnv, Call } from "./route.ts";
 
 /**
@@ -112,7 +113,3 @@ const within = async (step: Promise<Step>, ms: number): Promise<Step | "ping"> =
 
 const encode = ({ id, event, data }: SseEvent): Uint8Array =>
   encoder.encode(`id: ${id}\nevent: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
-
-// The code tells the HTTP server that this end is no fault of its own.
-const readerIsStuck = (): Error =>
-  Object.assign(new Error("the reader took nothing for too long"), { code: "ERR_STREAM_PREMATURE_CLOSE" });

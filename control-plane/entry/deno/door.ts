@@ -1,4 +1,5 @@
 import { pause } from "#shared/pause.ts";
+import { clientAddress, trustedProxies } from "../client-address.ts";
 import { listenBacklog, type OpenDoor } from "../door.ts";
 import { listenError } from "../listen-error.ts";
 import { agentUpgrades, isUpgrade } from "./agents.ts";
@@ -6,6 +7,7 @@ import { deno } from "./runtime.ts";
 
 /** `Deno.serve` with its own WebSockets. */
 export const openDoor: OpenDoor = async ({ fetch, link, log }, at) => {
+  const trusted = at.trustedProxies === undefined ? undefined : trustedProxies(at.trustedProxies);
   const upgrade = agentUpgrades({ link, log });
   const options = {
     hostname: at.host,
@@ -19,7 +21,13 @@ export const openDoor: OpenDoor = async ({ fetch, link, log }, at) => {
     },
   };
   const server = listening(at, () =>
-    deno.serve(options, (request) => (isUpgrade(request) ? upgrade(request) : fetch(request))),
+    deno.serve(options, (request, { remoteAddr }) =>
+      isUpgrade(request)
+        ? upgrade(request)
+        : fetch(request, {
+            address: clientAddress(remoteAddr.hostname, request.headers.get("x-forwarded-for"), trusted),
+          }),
+    ),
   );
   return {
     port: server.addr.port,

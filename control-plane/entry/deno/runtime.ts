@@ -7,6 +7,8 @@ type ServeOptions = Listener & {
   onError(error: unknown): Response;
 };
 
+type Answer = (request: Request, info: { remoteAddr: { hostname?: string } }) => Response | Promise<Response>;
+
 type Server = { addr: { port: number }; shutdown(): Promise<void> };
 
 type DenoRuntime = {
@@ -14,7 +16,7 @@ type DenoRuntime = {
   hostname(): string;
   exit(code: number): never;
   /** Throws where the address cannot be listened on. */
-  serve(options: ServeOptions, answer: (request: Request) => Response | Promise<Response>): Server;
+  serve(options: ServeOptions, answer: Answer): Server;
   /** Throws where the request asks for no upgrade. `idleTimeout` in seconds, 0 for none. */
   upgradeWebSocket(
     request: Request,

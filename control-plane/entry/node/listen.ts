@@ -1,22 +1,26 @@
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import { DroverError } from "#shared/errors.ts";
 import { problemOutside } from "../../http/problem.ts";
 import { listenBacklog, type Behind } from "../door.ts";
 import { listenError } from "../listen-error.ts";
+import { answerUnreadable } from "./unreadable.ts";
 
 /** A server that is not listening yet. */
-export const httpServer = (fetch: Behind["fetch"]): Server => {
-  const listener = getRequestListener((request, env) => fetch(request, env), { errorHandler: unreadable });
+export const httpServer = (
+  fetch: Behind["fetch"],
+  addressOf: (request: IncomingMessage) => string,
+): Server => {
+  const listener = getRequestListener(
+    (request, { incoming }) => fetch(request, { address: addressOf(incoming as IncomingMessage) }),
+    { errorHandler: unreadable },
+  );
   // Long polls take minutes to answer; what is limited is how long a request may take to arrive.
   const server = createServer(
     { requestTimeout: 120_000, headersTimeout: 30_000, keepAliveTimeout: 72_000 },
     (request, response) => void listener(request, response),
   );
-  server.on("clientError", (_error, socket) => {
-    if (socket.writable)
-      socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
-  });
+  server.on("clientError", answerUnreadable);
   return server;
 };
 

@@ -20,6 +20,10 @@ export type Env = {
   DROVER_OIDC_SCOPE?: string;
   DROVER_OIDC_GROUPS_CLAIM?: string;
   DROVER_OIDC_ROLES?: string;
+  DROVER_REQUESTS_PER_TOKEN?: string;
+  DROVER_REQUESTS_PER_ADDRESS?: string;
+  DROVER_FAILED_PER_MINUTE?: string;
+  DROVER_OPEN_PER_TOKEN?: string;
 };
 
 /** There is one hub: the topics of all nodes meet there. The verbs of an object are called by way of its stub. */

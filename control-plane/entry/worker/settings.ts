@@ -21,7 +21,7 @@ let known: { env: Env; made: Known } | undefined;
 /** Throws a SettingError that says which binding is missing or wrong, and how it is set. */
 export const knownOf = async (env: Env): Promise<Known> => {
   if (known?.env === env) return known.made;
-  const { adminToken, secretKey, publicUrl, nodeGoneMs, maxQueued, signIn } = settingsFromEnv({
+  const { adminToken, secretKey, publicUrl, nodeGoneMs, maxQueued, signIn, limits } = settingsFromEnv({
     ...texts(env),
     DROVER_LOG: "json",
   });
@@ -30,7 +30,7 @@ export const knownOf = async (env: Env): Promise<Known> => {
     throw missing("DROVER_SECRET_KEY", "32 bytes in base64: openssl rand -base64 32");
   const log = createLog("json", (line) => console.log(line.trimEnd()));
   const made: Known = {
-    config: await configWith({ adminToken, publicUrl, nodeGoneMs, signIn, version }, log),
+    config: await configWith({ adminToken, publicUrl, nodeGoneMs, signIn, limits, version }, log),
     seal: await sealWith(secretKey),
     log,
     maxQueued,
@@ -54,6 +54,10 @@ const texts = ({ DROVER_ADMIN_TOKEN, DROVER_SECRET_KEY, DROVER_PUBLIC_URL, ...re
   DROVER_OIDC_SCOPE: rest.DROVER_OIDC_SCOPE,
   DROVER_OIDC_GROUPS_CLAIM: rest.DROVER_OIDC_GROUPS_CLAIM,
   DROVER_OIDC_ROLES: rest.DROVER_OIDC_ROLES,
+  DROVER_REQUESTS_PER_TOKEN: rest.DROVER_REQUESTS_PER_TOKEN,
+  DROVER_REQUESTS_PER_ADDRESS: rest.DROVER_REQUESTS_PER_ADDRESS,
+  DROVER_FAILED_PER_MINUTE: rest.DROVER_FAILED_PER_MINUTE,
+  DROVER_OPEN_PER_TOKEN: rest.DROVER_OPEN_PER_TOKEN,
 });
 
 const missing = (name: string, what: string): SettingError =>

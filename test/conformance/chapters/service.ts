@@ -26,7 +26,7 @@ export const service = (product: Product, runtime: Runtime): void => {
       expect(await call("GET /readyz", open)).toMatchObject({ status: 200, value: { status: "ready" } });
       const docs = await product.api.fetch("GET /docs", open);
       expect(docs.headers.get("content-type")).toMatch(/^text\/html/);
-      expect(docs.headers.get("content-security-policy")).toContain("default-src 'none'");
+      expect(docs.headers.get("content-security-policy")).toMatch(/default-src 'none'; script-src 'sha256-/);
       expect(await docs.text()).toContain("/openapi.json");
       expect(await call("GET /openapi.json", open)).toMatchObject({
         status: 200,
@@ -51,6 +51,8 @@ export const service = (product: Product, runtime: Runtime): void => {
         expect(headers.get("cache-control")).toBe("no-store");
         expect(headers.get("x-content-type-options")).toBe("nosniff");
         expect(headers.get("x-frame-options")).toBe("DENY");
+        expect(headers.get("content-security-policy")).toBe("default-src 'none'; frame-ancestors 'none'");
+        expect(headers.get("cross-origin-resource-policy")).toBe("same-origin");
         expect(headers.get("referrer-policy")).toBe("no-referrer");
       }
     });

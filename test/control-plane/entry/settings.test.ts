@@ -13,6 +13,8 @@ describe("the settings of a control plane", () => {
       maxQueued: 100_000,
       nodeGoneMs: 7 * 86_400_000,
       signIn: { idleMs: 43_200_000, maxMs: 7 * 86_400_000, oidc: undefined },
+      limits: { requestsPerToken: 2000, requestsPerAddress: 200, failedPerMinute: 60, openPerToken: 5000 },
+      trustedProxies: undefined,
       ...{ databaseUrl: undefined, adminToken: undefined, secretKey: undefined, publicUrl: undefined },
     });
   });
@@ -76,6 +78,10 @@ describe("the settings of a control plane", () => {
     ["DROVER_SESSION_IDLE", "0"],
     ["DROVER_SESSION_IDLE", "1m"],
     ["DROVER_SESSION_MAX", "401d"],
+    ["DROVER_REQUESTS_PER_TOKEN", "499"],
+    ["DROVER_REQUESTS_PER_ADDRESS", "-1"],
+    ["DROVER_FAILED_PER_MINUTE", "many"],
+    ["DROVER_OPEN_PER_TOKEN", "1.5"],
   ])("%s=%s is one line that names it and does not repeat it", (name, value) => {
     const thrown = () => settingsFromEnv({ [name]: value });
     expect(thrown).toThrow(
