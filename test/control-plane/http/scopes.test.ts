@@ -35,9 +35,9 @@ describe("with the scope of a selector", () => {
     const { service } = fanouts;
     const { inside, outside, by } = await insideAndOutside();
     const made = await fanouts.create({ selector: "*" }, by);
-    expect(made).toMatchObject({ status: 201, body: { counts: { waiting: 1 } } });
+    expect(made).toMatchObject({ status: 201 });
     const nodes = await service.get(`/v1/fanouts/${String(made.body["id"])}/nodes`);
-    expect(nodes.body["data"]).toMatchObject([{ node: inside.name }]);
+    expect((nodes.body["data"] as { node: string }[]).map(({ node }) => node)).toEqual([inside.name]);
     expect(await fanouts.create({ selector: `name=${outside.name}` }, by)).toMatchObject({
       status: 400,
       body: { issues: [{ path: "selector", message: "matches no node" }] },
