@@ -30,7 +30,7 @@ export const asUser = ({ uid, gid }: UserAccount): string[] => [
 const quoted = (words: string[]): string => words.map(shellQuote).join(" ");
 
 /** Where the text of a command too long for an argument is read: the user may not go by its path. */
-export const textPath = `/dev/fd/${textFd}`;
+export const textPath = `/proc/self/fd/${textFd}`;
 
 /** What the leader does while it still has the record: the user has to be able to be where the command begins. */
 export const folderCheck = (id: string, account: UserAccount, cwd: string): string => {
@@ -44,7 +44,7 @@ export const setApart = (account: Whose, folder: ProcessFolder, hasText: boolean
   const text = hasText ? ` ${textFd}<${shellQuote(folder.cmd)}` : "";
   return `exec ${scriptFd}<${shellQuote(folder.as)}${text}
 ${quoted([programPath("rm"), "-f", folder.as])} 2>/dev/null
-exec ${quoted([...(account ? asUser(account) : []), "/bin/sh", `/dev/fd/${scriptFd}`])}`;
+exec ${quoted([...(account ? asUser(account) : []), "/bin/sh", `/proc/self/fd/${scriptFd}`])}`;
 };
 
 /** Names that some shells keep to themselves: an assignment ends the shell. */
