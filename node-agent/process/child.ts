@@ -10,6 +10,7 @@ import type { ProcessFolder } from "./folder.ts";
 import { type EndIntent, type Intent, isAgentStop, noteIntent } from "./intents.ts";
 import { killTree, type SignalOutcome, signalOne, signalTree, wakeWrapper } from "./kill.ts";
 import { LimitClock } from "./limit-clock.ts";
+import { maskedSurvivors } from "./masking.ts";
 import { endedByMemory, outOfMemory } from "./memory.ts";
 import { isAlive, procEntry, type ProcTable, uptime } from "./proc-table.ts";
 import { pause } from "#shared/pause.ts";
@@ -219,7 +220,7 @@ export class Child {
       status: this.status,
       ...storyOf(factsOf(this.#spec, this.#record), this.#closing.ending, this.#needs.bootId),
       ...output,
-      survivors: this.#closing.survivors,
+      survivors: maskedSurvivors(this.folder, this.#closing.survivors),
     };
   }
 
