@@ -17,6 +17,7 @@ import { processControlRoutes } from "./http/process-control.ts";
 import { processEvents } from "./http/process-events.ts";
 import { processOutput } from "./http/process-output.ts";
 import { processRoutes } from "./http/processes.ts";
+import { secretRoutes } from "./http/secrets.ts";
 import type { AppEnv, Around, Route } from "./http/route.ts";
 import { sessionRoutes } from "./http/session.ts";
 import { tokenRoutes } from "./http/tokens.ts";
@@ -65,6 +66,7 @@ const allRoutes = (): Route[] => {
     ...fanoutRoutes,
     fanoutEvents,
     ...policyRoutes,
+    ...secretRoutes,
     ...healthRoutes,
   ];
   return [...api, ...documentRoutes(api)];

@@ -19,6 +19,8 @@ export const errorStatus = {
   command_refused: 422,
   not_supported: 422,
   pattern_too_slow: 422,
+  secret_not_found: 422,
+  secret_unreadable: 422,
   rate_limited: 429,
   queue_full: 429,
   node_offline: 503,

@@ -24,6 +24,8 @@ const titles: Record<ErrorCode, string> = {
   command_refused: "The command is refused by policy",
   not_supported: "This is not supported",
   pattern_too_slow: "The pattern took too long",
+  secret_not_found: "Secret not found",
+  secret_unreadable: "Secret cannot be opened",
   rate_limited: "Too many requests",
   queue_full: "The queue is full",
   node_offline: "The node is offline",

@@ -4,7 +4,6 @@ import { shellQuote } from "#shared/shell-quote.ts";
 import type { Launch } from "#shared/link/launch.ts";
 import { joinCgroup } from "./cgroup.ts";
 import { type ProcessFolder, streamPath } from "./folder.ts";
-import { writeMask } from "./masking.ts";
 import { programPath } from "./program-path.ts";
 import { createRecord, type Spec } from "./record.ts";
 import { bareEnvironment, folderCheck, giveTo, setApart, textPath, userScript, writeAs } from "./run-as.ts";
@@ -125,7 +124,6 @@ export const launchWrapper = (
   try {
     const { account } = how;
     if (launch.command !== null && isLong(launch)) writeAs(account, folder.cmd, launch.command);
-    if (launch.masks !== undefined && launch.masks.length > 0) writeMask(folder, launch.masks);
     if (typeof launch.stdin === "object") writeAs(account, folder.in, launch.stdin.text);
     if (isApart(how))
       writeAs(account, folder.as, userScript(how.env, missingProgram(launch), execLine(launch, folder, how)));

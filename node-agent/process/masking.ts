@@ -8,13 +8,13 @@ import { type Beyond, type Mask, masked, maskOf } from "./mask.ts";
  * Where the values of secrets that a process was given are hidden: in this agent, where its files are read, and so on every
  * way out. Everything that reads output does so through output.ts, which asks here; nobody else opens the files.
  *
- * The values lie in the file `mask` of the process's folder, 0600 as the output is, from before the command begins until the
+ * The values lie in the file `mask` of the process's folder, 0600 as the output is, from the claim of the start until the
  * folder goes: so they are known as long as there is anything to hide, to whichever agent reads it. An unreadable file
  * fails the read. A process without secrets has no such file, and its reads cost one look for it.
  */
 const values = z.array(z.string());
 
-/** Written before the command can write a byte. */
+/** Written before anything is said of the process. */
 export const writeMask = (folder: ProcessFolder, hidden: string[]): void =>
   writeFileSync(folder.mask, JSON.stringify(hidden), { mode: 0o600 });
 
@@ -48,12 +48,18 @@ const after = ({ from, to, kept }: Look, read: Buffer): Beyond => {
   return to === kept.to ? "gap" : "more";
 };
 
-/** Arguments of what lives on may hold a value: they are shown as output is. */
-export const maskedSurvivors = (folder: ProcessFolder, survivors: Survivor[]): Survivor[] => {
-  const mask = survivors.length > 0 ? readMask(folder) : undefined;
-  return mask === undefined
-    ? survivors
-    : survivors.map((survivor) => ({ ...survivor, command: maskedText(survivor.command, mask) }));
+type Told = { detail: string | null; survivors: Survivor[] };
+
+/** What is said in words may hold a value (arguments of what lives on, a word that a policy refuses): it is shown as output is. */
+export const maskedWords = <T extends Told>(folder: ProcessFolder, told: T): T => {
+  const mask = told.detail !== null || told.survivors.length > 0 ? readMask(folder) : undefined;
+  if (mask === undefined) return told;
+  const detail = told.detail === null ? null : maskedText(told.detail, mask);
+  const shown = told.survivors.map(({ command, ...rest }) => ({
+    ...rest,
+    command: maskedText(command, mask),
+  }));
+  return { ...told, detail, survivors: shown };
 };
 
 const maskedText = (text: string, mask: Mask): string =>

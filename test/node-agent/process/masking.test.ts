@@ -1,19 +1,21 @@
-import { statSync, writeFileSync } from "node:fs";
+import { rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { GrepReply, WaitReply } from "#shared/link/frames.ts";
 import type { EngineAnswer } from "../../../node-agent/engine.ts";
+import { nodePolicy } from "../../../node-agent/policy-file.ts";
 import { maskOf, masked } from "../../../node-agent/process/mask.ts";
 import { writeMask } from "../../../node-agent/process/masking.ts";
 import { headTail, readRange } from "../../../node-agent/process/output.ts";
 import { FileFollower } from "../../../node-agent/process/follower.ts";
-import { Bench, newMark } from "../../support/engine.ts";
+import { Bench, newMark, temporaryFolder } from "../../support/engine.ts";
 import { type StreamFolder, streamFolder } from "./stream-folder.ts";
 
 const value = "correct-horse-battery";
 const stars = "*".repeat(value.length);
+const silent = { info: () => undefined, warn: () => undefined, error: () => undefined };
 const given = { env: { TOKEN: value }, masks: [value] };
 const text = (bytes: Uint8Array | string | undefined): string =>
   (typeof bytes === "string" ? Buffer.from(bytes, "base64") : Buffer.from(bytes ?? [])).toString();
@@ -82,6 +84,18 @@ describe("the output of a process that was given a secret", () => {
     expect(JSON.stringify(bench.reports)).not.toContain(value);
     bench.supervisor.stop(ended.id, { graceMs: 0, reason: "stopped" });
     await bench.until(ended.id, ({ survivors }) => survivors.length === 0);
+  });
+
+  it("hides it in the words of a refusal", async () => {
+    const folder = temporaryFolder();
+    const file = join(folder, "policy.json");
+    writeFileSync(file, JSON.stringify({ refusePrograms: [value] }));
+    const strict = new Bench({ policy: nodePolicy(file, silent) });
+    const ended = await strict.run('"$TOKEN" now', given);
+    expect(ended).toMatchObject({ status: "failed", reason: "command_refused" });
+    expect(ended.detail).toContain(`runs ${stars}`);
+    await strict.close();
+    rmSync(folder, { recursive: true });
   });
 
   it("shows a follower nothing of a value that is written in two halves", async () => {
