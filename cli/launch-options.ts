@@ -7,6 +7,7 @@ export type LaunchOptions = {
   command?: string;
   cwd?: string;
   env?: Record<string, string>;
+  secret?: Record<string, string>;
   shell?: string;
   timeout?: number;
   idleTimeout?: number;
@@ -34,6 +35,11 @@ export const withProcess = (command: Command): Command =>
       "-e, --env <name=value>",
       "set in its environment; a bare NAME is copied from here (repeatable)",
       environment,
+    )
+    .option(
+      "--secret <name=secret>",
+      "set in its environment to the value of a named secret (repeatable)",
+      pair,
     )
     .option("--shell <shell>", "what runs the text of -c (sh)")
     .option("--timeout <duration>", "end it after this time", limit)
@@ -73,7 +79,7 @@ export function processBody(words: string[], options: LaunchOptions): Record<str
   return {
     ...whatToRun(words, options.command),
     cwd: options.cwd,
-    env: options.env,
+    env: environmentOf(options),
     shell: options.shell,
     user: options.user,
     timeoutMs: options.timeout,
@@ -88,3 +94,8 @@ export function processBody(words: string[], options: LaunchOptions): Record<str
     keepDescendants: options.keepDescendants,
   };
 }
+
+const environmentOf = ({ env, secret = {} }: LaunchOptions): Record<string, unknown> | undefined => {
+  const secrets = Object.entries(secret).map(([name, named]) => [name, { secret: named }]);
+  return env === undefined && secrets.length === 0 ? undefined : { ...env, ...Object.fromEntries(secrets) };
+};

@@ -19,6 +19,10 @@ export const verbs: Verbs = {
   login: { summary: "make a link that signs a browser in", load: () => import("./commands/login.ts") },
   token: { summary: "make, list and revoke tokens", load: () => import("./commands/token.ts") },
   policy: { summary: "say what may be started on the fleet", load: () => import("./commands/policy.ts") },
+  secrets: {
+    summary: "keep what commands need and nobody may read",
+    load: () => import("./commands/secrets.ts"),
+  },
   events: { summary: "follow nodes as they come, go and change", load: () => import("./commands/events.ts") },
   exec: { summary: "run a command on a node as if it ran here", load: () => import("./commands/exec.ts") },
   run: { summary: "start a process on a node and leave it running", load: () => import("./commands/run.ts") },

@@ -19,6 +19,7 @@ import { processEvents } from "./http/process-events.ts";
 import { processOutput } from "./http/process-output.ts";
 import { processRoutes } from "./http/processes.ts";
 import { limitAddress, limitToken, slowAttempts } from "./http/rate-limit.ts";
+import { secretRoutes } from "./http/secrets.ts";
 import type { AppEnv, Around, Route } from "./http/route.ts";
 import { sessionRoutes } from "./http/session.ts";
 import { tokenRoutes } from "./http/tokens.ts";
@@ -80,6 +81,7 @@ const allRoutes = (): Route[] => {
     ...fanoutRoutes,
     fanoutEvents,
     ...policyRoutes,
+    ...secretRoutes,
     ...healthRoutes,
   ];
   return [...api, ...documentRoutes(api)];

@@ -91,13 +91,22 @@ export interface Log {
   info(event: string, fields?: Record<string, unknown>): void;
   warn(event: string, fields?: Record<string, unknown>): void;
   error(event: string, fields?: Record<string, unknown>): void;
+  /** From now on this is shown by no line; unless for always, until many others were hidden after it. */
+  hide(secret: string, until?: "always"): void;
 }
 
 /** Seals secrets for the database (AES-256-GCM, bound to `context`) and digests inputs (HMAC-SHA-256, hex) with DROVER_SECRET_KEY. */
 export interface Seal {
+  /** Which key seals: 8 hex digits that say nothing of it. */
+  readonly keyId: string;
+  /** What begins everything that this key sealed. */
+  readonly mark: Uint8Array;
   seal(text: string, context: string): Promise<Uint8Array>;
+  /** Rejects with `CannotOpen`, for one where the key is not set any more. */
   open(sealed: Uint8Array, context: string): Promise<string>;
   digest(text: string): Promise<string>;
+  /** What the digest was under the keys before the current one. */
+  olderDigests(text: string): Promise<string[]>;
 }
 
 export type RequestWithoutId = RequestFrame extends infer F

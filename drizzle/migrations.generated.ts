@@ -280,4 +280,15 @@ CREATE TABLE "sign_in_codes" (
     hash: "02412b79da32a22291f38a9b6c3ace860799f6193c41191db7c6effc98470f47",
     sql: `ALTER TABLE "console_sessions" ADD COLUMN "user" jsonb;`,
   },
+  {
+    tag: "0012_secrets",
+    hash: "3ec508c634139c066beea9f48f428eed44ca271090fdc2ee83a3b14e88f9aeaa",
+    sql: `CREATE TABLE "secrets" (
+	"name" text COLLATE "C" PRIMARY KEY NOT NULL,
+	"sealed" "bytea" NOT NULL,
+	"created_at" timestamp (3) with time zone NOT NULL,
+	"updated_at" timestamp (3) with time zone NOT NULL
+);
+`,
+  },
 ];

@@ -340,3 +340,11 @@ export const policies = pgTable("policies", {
   policy: jsonb("policy").$type<Record<string, unknown>>().notNull(),
   updatedAt: instant("updated_at").notNull(),
 });
+
+/** Named secrets: what processes refer to in their environment. */
+export const secrets = pgTable("secrets", {
+  name: idText("name").primaryKey(),
+  sealed: bytes("sealed").notNull(),
+  createdAt: instant("created_at").notNull(),
+  updatedAt: instant("updated_at").notNull(),
+});

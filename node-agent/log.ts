@@ -1,3 +1,5 @@
+import { hiddenTexts } from "#shared/hidden-texts.ts";
+
 /** One wide event an operation: `log.info("link.connected", { node })`. */
 export interface Log {
   info(event: string, fields?: Fields): void;
@@ -7,16 +9,14 @@ export interface Log {
 export type Fields = Record<string, unknown>;
 export type LogFormat = "json" | "pretty";
 
-/** A log that never shows what it was told to hide, whatever field it is in. */
+/** A log that never shows what it was told to hide, whatever field it is in, and no token by its looks. */
 export type AgentLog = Log & { hide(secret: string): void };
 
 type LogNeeds = { format: LogFormat; write: (line: string) => void; now?: () => Date };
 
 /** A log of lines, each one event. */
 export function createLog({ format, write, now = () => new Date() }: LogNeeds): AgentLog {
-  const secrets = new Set<string>();
-  const masked = (line: string): string =>
-    [...secrets].reduce((text, secret) => text.replaceAll(secret, "***"), line);
+  const { hide, masked } = hiddenTexts();
   const at =
     (level: string) =>
     (event: string, fields: Fields = {}) => {
@@ -27,7 +27,7 @@ export function createLog({ format, write, now = () => new Date() }: LogNeeds): 
     info: at("info"),
     warn: at("warn"),
     error: at("error"),
-    hide: (secret) => void secrets.add(secret),
+    hide,
   };
 }
 

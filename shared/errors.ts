@@ -21,6 +21,8 @@ export const errorStatus = {
   not_supported: 422,
   pattern_too_slow: 422,
   headers_too_large: 431,
+  secret_not_found: 422,
+  secret_unreadable: 422,
   rate_limited: 429,
   queue_full: 429,
   node_offline: 503,

@@ -33,6 +33,8 @@ export const endReasons = [
   "spawn_error",
   "cwd_not_found",
   "command_refused",
+  "secret_not_found",
+  "secret_unreadable",
   "queue_ttl",
   "not_delivered",
   "node_rebooted",

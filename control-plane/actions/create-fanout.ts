@@ -2,14 +2,14 @@ import { maxFanoutNodes, type FanoutBody } from "#shared/api/fanout.ts";
 import type { ProcessTemplate, StartProcessBody } from "#shared/api/process.ts";
 import { invalid } from "#shared/errors.ts";
 import { matchesSelector } from "#shared/selector.ts";
+import { sealPart } from "../secrets/sealed-part.ts";
 import type { Needs } from "../needs.ts";
 import type { FanoutPlan, FanoutRow } from "../store/store.ts";
 import { getFanout, tellOfFanout } from "./get-fanout.ts";
-import { plainEnv } from "./launch.ts";
 import { selectorOf } from "./list-nodes.ts";
 import { allNodes } from "./all-nodes.ts";
 import { namesAsLabels } from "./names-as-labels.ts";
-import { sealSecrets } from "./sealed-secrets.ts";
+import { requireSecrets } from "./require-secrets.ts";
 import { requireSupported } from "./not-supported.ts";
 import { requireAllowed } from "./require-allowed.ts";
 
@@ -24,6 +24,7 @@ export const createFanout = async (
 ): Promise<FanoutRow> => {
   requireSupported(startOn("", body.process));
   await requireAllowed(needs, body.process);
+  await requireSecrets(needs, body.process.env);
   const nodes = await targets(needs, body.selector);
   const { process, ...plain } = body;
   const plan = planOf(plain);
@@ -32,7 +33,7 @@ export const createFanout = async (
     id,
     selector: body.selector,
     process: withoutSecrets(process),
-    sealed: await sealSecrets(needs.seal, id, { env: plainEnv(process), stdin: process.stdin }),
+    sealed: await sealPart(needs.seal, id, { env: process.env ?? {}, stdin: process.stdin }),
     plan,
     createdBy,
     createdAt,

@@ -1,7 +1,7 @@
 import type { StartProcessBody } from "#shared/api/process.ts";
 import type { Launch } from "#shared/link/launch.ts";
 
-/** What the agent gets to run; a null `cwd` means the agent's own default. */
+/** What the agent gets to run, without the values of secrets; a null `cwd` means the agent's own default. */
 export const launchOf = (id: string, body: StartProcessBody): Launch => ({
   id,
   chatId: null,

@@ -12,9 +12,7 @@ export const requireSupported = (body: StartProcessBody): void => {
 
 const unsupportedField = (body: StartProcessBody): string | undefined => {
   if (body.chatId !== undefined) return "chatId";
-  if (body.pty !== undefined) return "pty";
-  const secret = Object.entries(body.env ?? {}).find(([, value]) => typeof value !== "string");
-  return secret === undefined ? undefined : `env.${secret[0].slice(0, 100)}`;
+  return body.pty === undefined ? undefined : "pty";
 };
 
 /** Refuses a whole route of the contract that is not built yet. */

@@ -1,13 +1,13 @@
 import { DroverError } from "#shared/errors.ts";
 import type { ProcessTemplate } from "#shared/api/process.ts";
 import { newId } from "#shared/ids.ts";
+import { openPart } from "../secrets/sealed-part.ts";
 import type { Needs } from "../needs.ts";
 import type { Claim, FanoutRow, Refusal } from "../store/store.ts";
 import { concurrently } from "./concurrently.ts";
 import { startOn } from "./create-fanout.ts";
 import { outlookOf } from "./fanout-outlook.ts";
 import { needsOfCreator } from "./needs-of-creator.ts";
-import { openSecrets } from "./sealed-secrets.ts";
 import { startProcess } from "./start-process.ts";
 import { askToStop } from "./stop-process.ts";
 import { getProcess } from "./wait-final.ts";
@@ -71,7 +71,7 @@ const readable = async (needs: Needs, { id, process }: FanoutRow): Promise<Proce
   const sealed = await needs.store.fanouts.sealed(id);
   if (sealed === null) return process;
   try {
-    const { env, stdinText } = await openSecrets(needs.seal, id, sealed);
+    const { env, stdinText } = await openPart(needs.seal, id, sealed);
     return { ...process, env, stdin: stdinText === undefined ? process.stdin : { text: stdinText } };
   } catch (error) {
     needs.log.error("fanout.unreadable", { fanoutId: id, error });

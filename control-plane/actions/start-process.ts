@@ -2,6 +2,7 @@ import type { StartProcessBody } from "#shared/api/process.ts";
 import { DroverError } from "#shared/errors.ts";
 import { newId } from "#shared/ids.ts";
 import { dispatchQueued, dispatchStart } from "../link/dispatch.ts";
+import { sealPart } from "../secrets/sealed-part.ts";
 import type { Launch } from "#shared/link/launch.ts";
 import type { Needs } from "../needs.ts";
 import type { InsertOutcome, NodeRow, ProcessRow } from "../store/store.ts";
@@ -14,9 +15,9 @@ import { launchOf, withoutSecrets } from "./launch.ts";
 import { requireSupported } from "./not-supported.ts";
 import { requireAllowed } from "./require-allowed.ts";
 import { requireHeld, wallsAsked } from "./require-held.ts";
-import { inputDigest } from "./input-digest.ts";
+import { requireSecrets } from "./require-secrets.ts";
+import { inputDigests } from "./input-digest.ts";
 import { requireWithin } from "./within-scope.ts";
-import { sealSecrets } from "./sealed-secrets.ts";
 
 /** Places come up as processes end. */
 const retryAfterS = 5;
@@ -68,6 +69,7 @@ export const startProcess = async (
   await requireWithin(needs, body);
   requireSupported(body);
   const allowed = await requireAllowed(needs, body);
+  const secrets = await requireSecrets(needs, allowed.env);
   const { nodeId, handOut } = await admitStart(needs, allowed, leaseId);
   const launch = launchOf(id, allowed);
   // Whether another holder has a place is not known: what it cannot place will wait.
@@ -77,9 +79,9 @@ export const startProcess = async (
     nodeId,
     fanoutId: fanoutId ?? null,
     key: body.key ?? null,
-    digest: body.key === undefined ? "" : await inputDigest(needs, body),
+    ...(body.key === undefined ? { digest: "" } : await inputDigests(needs, body)),
     launch: withoutSecrets(launch),
-    sealed: await sealSecrets(needs.seal, id, launch),
+    sealed: await sealPart(needs.seal, id, { env: allowed.env ?? {}, stdin: allowed.stdin }),
     background: body.background,
     labels: body.labels,
     status: handOut ? "starting" : "queued",
@@ -91,7 +93,7 @@ export const startProcess = async (
   });
   const process = existing(stored);
   if (stored.outcome === "attached") return { process, attached: true };
-  return { process: await send(needs, process, launch), attached: false };
+  return { process: await send(needs, process, { ...launch, ...secrets }), attached: false };
 };
 
 const existing = (stored: InsertOutcome): ProcessRow => {

@@ -59,4 +59,6 @@ export const requireWithin = async (
     throw new DroverError("not_found", "there is no such chat");
 };
 
-const isConfined = ({ chatId, tasks }: Sight): boolean => chatId !== undefined || tasks !== undefined;
+/** Whether it is one chat's or some tasks', not that of whoever works on nodes. */
+export const isConfined = (within: Sight | undefined): boolean =>
+  within?.chatId !== undefined || within?.tasks !== undefined;

@@ -4,7 +4,8 @@ import type { Leases } from "../store/cluster.ts";
 
 /**
  * All control planes on one database need the same secret key: what one seals, another one opens. Those that live keep a lease
- * together, whose holder is the digest of their key; one that cannot take it has another key.
+ * together, whose holder is the digest of the key they seal with; one that knows no such key may not join. While a key is being
+ * replaced (docs/secrets.md) those that seal with the older one keep the lease under it, and who has both may join.
  */
 export class SameKey {
   readonly #needs: { leases: Leases; seal: Seal; log: Log };
@@ -15,8 +16,10 @@ export class SameKey {
 
   /** Whether nobody has another key; somebody who takes the lease at the same moment makes it look taken. */
   async holds(): Promise<boolean> {
+    const { seal } = this.#needs;
+    const holders = [await seal.digest(name), ...(await seal.olderDigests(name))];
     for (let tries = 0; tries < maxTries; tries++) {
-      if (await this.#take()) return true;
+      for (const holder of holders) if (await this.#take(holder)) return true;
       await pause(betweenMs);
     }
     return false;
@@ -24,12 +27,12 @@ export class SameKey {
 
   /** Keeps the lease while this instance lives. */
   async keep(): Promise<void> {
-    if (!(await this.#take())) this.#needs.log.debug("secret_key.not_kept");
+    if (!(await this.#take(await this.#needs.seal.digest(name))))
+      this.#needs.log.debug("secret_key.not_kept");
   }
 
-  async #take(): Promise<boolean> {
-    const { leases, seal } = this.#needs;
-    return leases.take(name, await seal.digest(name), keptMs);
+  #take(holder: string): Promise<boolean> {
+    return this.#needs.leases.take(name, holder, keptMs);
   }
 }
 

@@ -1,6 +1,5 @@
 import { sha256Hex } from "#shared/secret-text.ts";
-import type { Config } from "../needs.ts";
-import type { MaskingLog } from "./log.ts";
+import type { Config, Log } from "../needs.ts";
 import type { Settings } from "./settings.ts";
 
 const retentionMs = 30 * 24 * 3600 * 1000;
@@ -13,10 +12,10 @@ type Given = Pick<Settings, "publicUrl" | "nodeGoneMs" | "signIn" | "limits"> & 
 /** The configuration that a control plane keeps; from now on its log hides the token. */
 export const configWith = async (
   { adminToken, publicUrl, nodeGoneMs, signIn, limits, version }: Given,
-  log: MaskingLog,
+  log: Log,
 ): Promise<Config> => {
-  log.hide(adminToken);
-  if (signIn.oidc?.clientSecret !== undefined) log.hide(signIn.oidc.clientSecret);
+  log.hide(adminToken, "always");
+  if (signIn.oidc?.clientSecret !== undefined) log.hide(signIn.oidc.clientSecret, "always");
   return {
     adminTokenHash: await sha256Hex(adminToken),
     publicUrl: publicUrl ?? "",

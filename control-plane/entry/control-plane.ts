@@ -1,3 +1,4 @@
+import type { Log } from "../needs.ts";
 // A control plane on any runtime that lives on. It comes up in this order, and goes down the other way round: database and
 // its schema → secrets → needs, link and app → membership, then the door for requests and agents → scheduler. What a runtime
 // does in its own way is the door.
@@ -12,7 +13,7 @@ import { startTicker } from "../scheduler/ticker.ts";
 import type { HandOut } from "../store/store.ts";
 import { openDatabase, type Database } from "./database.ts";
 import type { Door, OpenDoor } from "./door.ts";
-import { createLog, type MaskingLog } from "./log.ts";
+import { createLog } from "./log.ts";
 import { configOf, needsOf } from "./needs.ts";
 import { SettingError, type Settings } from "./settings.ts";
 import { version } from "./version.ts";
@@ -50,7 +51,7 @@ export const startOn = async (
 
 const writeToStderr = (line: string): void => void process.stderr.write(line);
 
-type Given = { runtime: Runtime; settings: Settings; log: MaskingLog };
+type Given = { runtime: Runtime; settings: Settings; log: Log };
 
 const startWith = async (database: Database, { runtime, settings, log }: Given): Promise<ControlPlane> => {
   const config = await configOf(settings, log);
@@ -92,7 +93,7 @@ type Running = {
   ticker: { stop(): Promise<void> };
   fanouts: { stop(): Promise<void> };
   database: Database;
-  log: MaskingLog;
+  log: Log;
 };
 
 const closeAll = async (running: Running): Promise<void> => {

@@ -1,8 +1,8 @@
+import type { Log } from "../needs.ts";
 import { startEmbeddedPostgres } from "../store/embedded/start.ts";
 import { openPostgresStore } from "../store/postgres/open.ts";
 import type { Store } from "../store/store.ts";
 import { databaseAt } from "./database-socket.ts";
-import type { MaskingLog } from "./log.ts";
 import { migrateAt } from "./migrate.ts";
 import { SettingError, type Settings } from "./settings.ts";
 
@@ -10,7 +10,7 @@ import { SettingError, type Settings } from "./settings.ts";
 export type Database = { store: Store; close(): Promise<void> };
 
 /** Opens the database of the settings and brings its schema up to date; an unreachable one is a SettingError. */
-export const openDatabase = async (settings: Settings, log: MaskingLog): Promise<Database> => {
+export const openDatabase = async (settings: Settings, log: Log): Promise<Database> => {
   if (settings.databaseUrl !== undefined) return openAt(settings.databaseUrl, log, async () => {});
   const embedded = await startEmbeddedPostgres({ dataDir: settings.dataDir, log });
   try {
@@ -21,9 +21,9 @@ export const openDatabase = async (settings: Settings, log: MaskingLog): Promise
   }
 };
 
-const openAt = async (url: string, log: MaskingLog, stop: () => Promise<void>): Promise<Database> => {
+const openAt = async (url: string, log: Log, stop: () => Promise<void>): Promise<Database> => {
   const password = decodeURIComponent(new URL(url).password);
-  if (password !== "") log.hide(password);
+  if (password !== "") log.hide(password, "always");
   const applied = await migrateAt(url).catch((error: unknown) => {
     throw new SettingError(`the database cannot be used: ${reasonOf(error)} (see DATABASE_URL)`, {
       cause: error,

@@ -1,22 +1,13 @@
+import { hiddenTexts } from "#shared/hidden-texts.ts";
 import type { Log } from "../needs.ts";
 import type { LogFormat } from "./settings.ts";
-
-/** A log that shows nothing it was told to hide, and no token by its looks. */
-export type MaskingLog = Log & { hide(secret: string): void };
 
 type Fields = Record<string, unknown>;
 type Level = "info" | "warn" | "error";
 
-// Tokens of Drover, and whatever follows "Bearer".
-const tokenLooks = /\b(drv[a-z]_)[A-Za-z0-9_-]{16,}|(\bBearer )\S+/g;
-
-/** One line an event; debug events are left out. */
-export const createLog = (format: LogFormat, write: (line: string) => void): MaskingLog => {
-  const secrets = new Set<string>();
-  const masked = (line: string): string =>
-    [...secrets]
-      .reduce((text, secret) => text.replaceAll(secret, "***"), line)
-      .replace(tokenLooks, (_all, prefix?: string, bearer?: string) => `${prefix ?? bearer ?? ""}***`);
+/** A log that shows nothing it was told to hide, and no token by its looks. One line an event; debug events are left out. */
+export const createLog = (format: LogFormat, write: (line: string) => void): Log => {
+  const { hide, masked } = hiddenTexts();
   const at =
     (level: Level) =>
     (event: string, fields: Fields = {}) => {
@@ -28,7 +19,7 @@ export const createLog = (format: LogFormat, write: (line: string) => void): Mas
     info: at("info"),
     warn: at("warn"),
     error: at("error"),
-    hide: (secret) => void secrets.add(secret),
+    hide,
   };
 };
 

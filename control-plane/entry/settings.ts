@@ -15,6 +15,8 @@ export const isForPeople = (error: unknown): error is Error =>
 
 export type LogFormat = "json" | "pretty";
 
+export type SecretKeys = [current: Uint8Array<ArrayBuffer>, ...older: Uint8Array<ArrayBuffer>[]];
+
 export type Settings = {
   host: string;
   /** 0 takes any free port. */
@@ -24,8 +26,8 @@ export type Settings = {
   databaseUrl: string | undefined;
   /** Undefined: made once into the data folder. */
   adminToken: string | undefined;
-  /** 32 bytes; undefined: made once into the data folder. */
-  secretKey: Uint8Array<ArrayBuffer> | undefined;
+  /** 32 bytes each, the current one first; undefined: made once into the data folder. */
+  secretKeys: SecretKeys | undefined;
   /** Undefined: where it listens. */
   publicUrl: string | undefined;
   /** What ran on a node that has been away for this time is lost. */
@@ -54,14 +56,14 @@ export const settingsFromEnv = (env: Env, flags: Flags = {}): Settings => {
   const databaseUrl = given(flags.databaseUrl, env["DATABASE_URL"]);
   const publicUrl = given(flags.publicUrl, env["DROVER_PUBLIC_URL"]);
   const adminToken = given(env["DROVER_ADMIN_TOKEN"]);
-  const secretKey = given(env["DROVER_SECRET_KEY"]);
+  const secretKeys = given(env["DROVER_SECRET_KEY"]);
   return {
     host: given(flags.host, env["DROVER_HOST"]) ?? "127.0.0.1",
     port: port === undefined ? 4600 : portNumber(port),
     dataDir: resolve(given(flags.dataDir, env["DROVER_DATA_DIR"]) ?? defaultDataDir(env)),
     databaseUrl: databaseUrl && postgresUrl(databaseUrl),
     adminToken: adminToken && token(adminToken),
-    secretKey: secretKey === undefined ? undefined : keyBytes(secretKey),
+    secretKeys: secretKeys === undefined ? undefined : keysIn(secretKeys),
     publicUrl: publicUrl && webUrl(publicUrl),
     maxQueued: wholeNumber(env, "DROVER_MAX_QUEUED", 100_000),
     limits: {
@@ -134,11 +136,19 @@ const token = (text: string): string => {
   return text;
 };
 
-/** The 32 bytes of a secret key in base64; `where` names the setting in the error. */
-export const keyBytes = (text: string, where = "DROVER_SECRET_KEY"): Uint8Array<ArrayBuffer> => {
+/** The secret keys of a text, 32 bytes in base64 each, apart by commas or white space; `where` names the setting in the error. */
+export const keysIn = (text: string, where = "DROVER_SECRET_KEY"): SecretKeys => {
+  const [current, ...older] = text.split(/[\s,]+/).filter((word) => word !== "");
+  const bytes = (word: string | undefined) => keyBytes(word ?? "", where);
+  return [bytes(current), ...older.map(bytes)];
+};
+
+const keyBytes = (text: string, where: string): Uint8Array<ArrayBuffer> => {
   const bytes = Uint8Array.from(Buffer.from(text, "base64"));
   if (!/^[A-Za-z0-9+/_-]{43}=?$/.test(text) || bytes.length !== 32)
-    throw new SettingError(`${where} must hold 32 bytes in base64`);
+    throw new SettingError(
+      `${where} must hold 32 bytes in base64, or several of that with commas between them`,
+    );
   return bytes;
 };
 

@@ -29,6 +29,7 @@ export const once = async <T extends { id: string }>(
     key,
     objectId,
     digest: await needs.seal.digest(call.bodyText),
+    olderDigests: await needs.seal.olderDigests(call.bodyText),
     instance: needs.instance,
     now: needs.now(),
   };

@@ -87,6 +87,11 @@ export const permissions = {
   cancelFanout: row("operator", "within", "hidden"),
   retryFanout: row("operator", "within", "hidden"),
 
+  listSecrets: row("admin", "refused", "refused"),
+  setSecret: row("admin", "refused", "refused"),
+  deleteSecret: row("admin", "refused", "refused"),
+  resealSecrets: row("admin", "refused", "refused"),
+
   followEvents: row("viewer", "within", "within"),
 } satisfies Record<string, Permission | typeof open>;
 

@@ -27,6 +27,8 @@ const titles: Record<ErrorCode, string> = {
   not_supported: "This is not supported",
   pattern_too_slow: "The pattern took too long",
   headers_too_large: "The headers are too large",
+  secret_not_found: "Secret not found",
+  secret_unreadable: "Secret cannot be opened",
   rate_limited: "Too many requests",
   queue_full: "The queue is full",
   node_offline: "The node is offline",

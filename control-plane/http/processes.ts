@@ -41,6 +41,8 @@ const start: Route = route({
     "invalid_request",
     "command_refused",
     "not_supported",
+    "secret_not_found",
+    "secret_unreadable",
     "not_found",
     "node_offline",
     "node_draining",

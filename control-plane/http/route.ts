@@ -35,7 +35,7 @@ export type Call<Query, Body> = {
 };
 
 type Method = "get" | "post" | "put" | "patch" | "delete";
-export type Tag = "processes" | "fanouts" | "nodes" | "policy" | "access" | "service";
+export type Tag = "processes" | "fanouts" | "nodes" | "policy" | "secrets" | "access" | "service";
 
 /** The contract of a route; the schemas that validate are the ones the API description shows. */
 export type Contract<Q extends z.ZodType, B extends z.ZodType> = {

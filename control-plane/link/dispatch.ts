@@ -1,7 +1,9 @@
 import type { Launch } from "#shared/link/launch.ts";
 import type { Needs } from "../needs.ts";
 import type { HandOut, StartInHand, UnheardEnding } from "../store/store.ts";
-import { completeLaunch } from "./launch.ts";
+import { CannotOpen } from "../secrets/seal.ts";
+import { resolveEnv, type SecretProblem } from "../secrets/resolve-env.ts";
+import { openPart } from "../secrets/sealed-part.ts";
 
 /**
  * From rows to the node.
@@ -87,12 +89,27 @@ async function sendQueued(needs: DispatchNeeds, nodeId: string): Promise<void> {
 export async function launchOf(needs: DispatchNeeds, start: StartInHand): Promise<Launch | undefined> {
   const ending = endingBeforeSent(start, needs.now());
   if (ending !== undefined) return void (await endUnsent(needs, [start], ending));
+  const launch = await completeLaunch(needs, start);
+  if (!("problem" in launch)) return launch;
+  const { problem: reason, detail } = launch;
+  needs.log.error("process.launch_unreadable", { processId: start.id, reason, detail });
+  return void (await endUnsent(needs, [start], { status: "failed", reason, detail }));
+}
+
+/** The whole launch of a stored start: its row, with stdin text and env out of the sealed part, and the values of its secrets. */
+async function completeLaunch(
+  needs: DispatchNeeds,
+  { id, launch, sealed }: StartInHand,
+): Promise<Launch | Pick<SecretProblem, "problem" | "detail">> {
+  if (sealed === null) return launch;
   try {
-    return await completeLaunch(needs.seal, start);
+    const { env, stdinText } = await openPart(needs.seal, id, sealed);
+    const resolved = await resolveEnv(needs, env);
+    if ("problem" in resolved) return resolved;
+    return { ...launch, ...resolved, stdin: stdinText === undefined ? launch.stdin : { text: stdinText } };
   } catch (error) {
-    // Sealed with another secret key.
-    needs.log.error("process.launch_unreadable", { processId: start.id, error });
-    return void (await endUnsent(needs, [start], neverDelivered));
+    if (!(error instanceof CannotOpen)) throw error;
+    return { problem: "secret_unreadable", detail: `its env and stdin cannot be opened: ${error.message}` };
   }
 }
 

@@ -14,6 +14,8 @@ export type NewProcess = {
   key: string | null;
   /** Keyed digest of the whole input, for `key`. */
   digest: string;
+  /** What it was before the secret key was replaced. */
+  olderDigests?: string[] | undefined;
   launch: Launch;
   sealed: Uint8Array | null;
   background: boolean;
@@ -47,7 +49,10 @@ type Told = {
   survivors: { pid: number; command: string }[];
 };
 
-export type ProcessRow = Omit<NewProcess, "status" | "sealed" | "digest" | "leaseId" | "queueFull"> &
+export type ProcessRow = Omit<
+  NewProcess,
+  "status" | "sealed" | "digest" | "olderDigests" | "leaseId" | "queueFull"
+> &
   Told & {
     /** Without env (empty) and with stdin text emptied: those are sealed. */
     launch: Launch;
@@ -67,7 +72,8 @@ export type StartInHand = ProcessRow & { sealed: Uint8Array | null };
 export type UnheardEnding =
   | { status: "canceled"; reason: null }
   | { status: "expired"; reason: "queue_ttl" | "not_delivered" }
-  | { status: "lost"; reason: "unconfirmed" };
+  | { status: "lost"; reason: "unconfirmed" }
+  | { status: "failed"; reason: "secret_not_found" | "secret_unreadable"; detail: string };
 
 export type ProcessReport = Told & {
   id: string;

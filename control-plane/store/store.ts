@@ -5,6 +5,8 @@ import type { Fanouts } from "./fanouts.ts";
 import type { JoinTokens, Nodes } from "./nodes.ts";
 import type { Policies } from "./policies.ts";
 import type { Processes } from "./processes.ts";
+import type { SealedValues } from "./sealed-values.ts";
+import type { Secrets } from "./secrets.ts";
 import type { Tokens } from "./tokens.ts";
 
 export type { ConsoleSession, SessionUser } from "./console-sessions.ts";
@@ -14,6 +16,8 @@ export type * from "./nodes.ts";
 export type { StoredPolicy } from "./policies.ts";
 export type { NodeSign } from "./presence.ts";
 export type * from "./processes.ts";
+export type { SealedPlace } from "./sealed-values.ts";
+export type { SecretRow } from "./secrets.ts";
 export type { Sight } from "./sight.ts";
 export type { TokenRow } from "./tokens.ts";
 
@@ -37,6 +41,8 @@ export interface Store {
   notices: Notices;
   fanouts: Fanouts;
   policies: Policies;
+  secrets: Secrets;
+  sealedValues: SealedValues;
   /** Resolves when the database answers and its schema is current; else says what to do. */
   ready(): Promise<{ ready: true } | { ready: false; reason: string }>;
   close(): Promise<void>;
@@ -50,7 +56,16 @@ export interface Idempotency {
    * frees the key, unless its object is there: then that is what a repeat gets.
    */
   once(
-    claim: { scope: string; key: string; digest: string; objectId: string; instance: string; now: Date },
+    claim: {
+      scope: string;
+      key: string;
+      digest: string;
+      /** What the digest was before the secret key was replaced. */
+      olderDigests?: string[];
+      objectId: string;
+      instance: string;
+      now: Date;
+    },
     create: () => Promise<string>,
   ): Promise<{ outcome: "created" | "replayed"; objectId: string } | { outcome: "mismatch" }>;
   /** Forgets claims older than this. */

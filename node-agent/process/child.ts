@@ -10,6 +10,7 @@ import type { ProcessFolder } from "./folder.ts";
 import { type EndIntent, type Intent, isAgentStop, noteIntent } from "./intents.ts";
 import { killTree, type SignalOutcome, signalOne, signalTree, wakeWrapper } from "./kill.ts";
 import { LimitClock } from "./limit-clock.ts";
+import { maskedWords } from "./masking.ts";
 import { endedByMemory, outOfMemory } from "./memory.ts";
 import { isAlive, procEntry, type ProcTable, uptime } from "./proc-table.ts";
 import { pause } from "#shared/pause.ts";
@@ -213,14 +214,14 @@ export class Child {
   /** What is said of it now; head and tail are in it when they differ from what was acknowledged. */
   report(): Report {
     const output = this.snapshots.read(this.#revision);
-    return {
+    return maskedWords(this.folder, {
       id: this.id,
       revision: this.#revision,
       status: this.status,
       ...storyOf(factsOf(this.#spec, this.#record), this.#closing.ending, this.#needs.bootId),
       ...output,
       survivors: this.#closing.survivors,
-    };
+    });
   }
 
   acknowledged(revision: number): void {

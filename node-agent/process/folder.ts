@@ -9,6 +9,7 @@ import type { StreamName } from "#shared/streams.ts";
  *   out     stdout, or both when merged; err: stderr when split; appended by the command itself
  *   *.gap   which bytes of out or err are no longer kept
  *   in      stdin: a file with the text, or a FIFO
+ *   mask    the values of secrets to hide in the output (see masking.ts)
  *   cmd     a command text too long for an argument
  *   as      what a command of another user begins with, until it does (see run-as.ts)
  *   intent  kill intents and sent signals, a line each, written before the signal
@@ -20,6 +21,7 @@ export type ProcessFolder = {
   cmd: string;
   as: string;
   in: string;
+  mask: string;
   intent: string;
 };
 
@@ -38,6 +40,7 @@ export const processFolder = (procs: string, id: string): ProcessFolder => {
     cmd: at("cmd"),
     as: at("as"),
     in: at("in"),
+    mask: at("mask"),
     intent: at("intent"),
   };
 };

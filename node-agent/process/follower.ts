@@ -3,18 +3,22 @@ import type { StreamName } from "#shared/streams.ts";
 import { chunkBytes } from "#shared/link/limits.ts";
 import type { FollowedChunk, Follower } from "../engine.ts";
 import { type ProcessFolder, streamPath } from "./folder.ts";
-import { readGap, readRange, streamSize } from "./output.ts";
+import { type Piece, readGap, readRange, streamSize } from "./output.ts";
 
 /**
  * Streams a file as it grows, at a cost that follows the reader and not the writer. Calm: a watch on the file wakes it.
  * Flooding: one event a write would slow the writer down, so the watch is closed and the file looked at every 20 ms until
  * it is calm again. Always: a look every second, since a watch may miss something or not be had at all.
+ *
+ * What may be the beginning of a value that is to be hidden waits for what follows it, though not for long: who asks for a
+ * password may ask with such letters.
  */
 const floodEvents = 20;
 const floodWindowMs = 100;
 const floodLookMs = 20;
 const calmAfterLooks = 10;
 const safetyLookMs = 1000;
+const openWaitMs = 250;
 
 export class FileFollower implements Follower {
   #folder: ProcessFolder;
@@ -30,6 +34,8 @@ export class FileFollower implements Follower {
   #events = 0;
   #windowMs = 0;
   #quietLooks = 0;
+  /** The beginning that is waited for, if any. */
+  #open: { offset: number; sinceMs: number; timer: NodeJS.Timeout } | undefined;
 
   constructor(
     folder: ProcessFolder,
@@ -61,6 +67,7 @@ export class FileFollower implements Follower {
     this.#closed = true;
     this.#watcher?.close();
     clearInterval(this.#timer);
+    clearTimeout(this.#open?.timer);
   }
 
   async #readOn(): Promise<void> {
@@ -90,8 +97,25 @@ export class FileFollower implements Follower {
         to: Math.min(size, this.#offset + chunkBytes),
       });
       // A piece that starts later means that a gap opened meanwhile: look at the gap first.
-      if (piece?.from === this.#offset && !this.#closed) this.#deliver(piece);
+      if (piece?.from !== this.#offset || this.#closed) continue;
+      const ready = this.#withoutOpen(piece);
+      if (ready.from === ready.to) return;
+      this.#deliver(ready);
     }
+  }
+
+  #withoutOpen(piece: Piece): Piece {
+    const offset = piece.to - piece.open;
+    if (piece.open > 0 && this.#open?.offset !== offset) this.#waitFor(offset);
+    if (piece.open === 0 || performance.now() - (this.#open?.sinceMs ?? 0) >= openWaitMs) return piece;
+    const to = Math.max(piece.from, offset);
+    return { ...piece, to, bytes: piece.bytes.subarray(0, to - piece.from) };
+  }
+
+  #waitFor(offset: number): void {
+    clearTimeout(this.#open?.timer);
+    const timer = setTimeout(() => this.look(), openWaitMs + 1);
+    this.#open = { offset, sinceMs: performance.now(), timer: timer.unref() };
   }
 
   #deliver(chunk: FollowedChunk): void {

@@ -3,6 +3,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import type { StreamName } from "#shared/streams.ts";
 import { snapshotBytes } from "#shared/link/limits.ts";
 import { gapPath, type ProcessFolder, streamPath } from "./folder.ts";
+import { type Look, lookAt, readMask, shownOf } from "./masking.ts";
 
 /**
  * The recorded bytes of one stream. Offsets are absolute: byte n is the nth byte the command wrote, whatever is still kept.
@@ -26,7 +27,8 @@ export const streamSize = (
   gap = readGap(folder, stream),
 ): number => (statSync(streamPath(folder, stream), { throwIfNoEntry: false })?.size ?? 0) + gap.shift;
 
-export type Piece = { from: number; to: number; bytes: Uint8Array };
+/** `open`: so many of the last bytes may be the beginning of a value that is to be hidden, of which more may come. */
+export type Piece = { from: number; to: number; bytes: Uint8Array; open: number };
 export type Range = { from: number; to: number };
 
 /** The kept parts of a range, in order; what lies in the gap is left out. */
@@ -39,37 +41,47 @@ export const keptRanges = (range: Range, gap: Gap): Range[] => {
 
 const position = (offset: number, gap: Gap): number => (offset >= gap.to ? offset - gap.shift : offset);
 
-/** Reads the kept bytes of [from, to), at most what is written; the caller bounds the size. */
+/** The bounds of what is kept on the side of the gap where an offset lies. */
+const keptAround = (offset: number, gap: Gap): Range =>
+  offset < gap.from ? { from: 0, to: gap.from } : { from: gap.to, to: Infinity };
+
+/** Reads the kept bytes of [from, to), at most what is written, as they may be shown; the caller bounds the size. */
 export const readRange = async (
   folder: ProcessFolder,
   stream: StreamName,
   range: Range,
 ): Promise<Piece[]> => {
+  const mask = readMask(folder);
   const file = await open(streamPath(folder, stream), "r");
   try {
     for (;;) {
       const gap = readGap(folder, stream);
       const pieces: Piece[] = [];
-      for (const part of keptRanges(range, gap)) pieces.push(...(await readPiece(file, part, gap)));
+      for (const part of keptRanges(range, gap))
+        pieces.push(...(await readPiece(file, lookAt(part, keptAround(part.from, gap), mask), gap)));
       // The log was shortened between the look at the gap and the read: what was read may lie elsewhere now.
-      if (readGap(folder, stream).shift === gap.shift) return pieces;
+      if (isSameGap(readGap(folder, stream), gap, mask !== undefined)) return pieces;
     }
   } finally {
     await file.close();
   }
 };
 
-const readPiece = async (file: FileHandle, part: Range, gap: Gap): Promise<Piece[]> => {
-  const length = part.to - part.from;
+// What a gap has taken is read as zeros, which a mask cannot judge.
+const isSameGap = (now: Gap, then: Gap, isMasked: boolean): boolean =>
+  now.shift === then.shift && (!isMasked || (now.from === then.from && now.to === then.to));
+
+const readPiece = async (file: FileHandle, look: Look, gap: Gap): Promise<Piece[]> => {
+  const length = look.to - look.from;
   const { bytesRead, buffer } = await file.read(
     Buffer.allocUnsafe(length),
     0,
     length,
-    position(part.from, gap),
+    position(look.from, gap),
   );
-  return bytesRead === 0
-    ? []
-    : [{ from: part.from, to: part.from + bytesRead, bytes: buffer.subarray(0, bytesRead) }];
+  const { bytes, open: notYet } = shownOf(look, buffer.subarray(0, bytesRead));
+  const { from } = look.shown;
+  return bytes.length === 0 ? [] : [{ from, to: from + bytes.length, bytes, open: notYet }];
 };
 
 export type HeadTail = { head: Uint8Array; tail: Uint8Array; totalBytes: number; lines: number | null };
@@ -84,7 +96,11 @@ export const headTail = (folder: ProcessFolder, stream: StreamName, maxBytes = s
   if (totalBytes === 0) return { head: empty, tail: empty, totalBytes, lines: 0 };
   const fd = openSync(streamPath(folder, stream), "r");
   try {
-    const read = (from: number, to: number) => readAt(fd, position(from, gap), to - from);
+    const mask = readMask(folder);
+    const read = (from: number, to: number) => {
+      const look = lookAt({ from, to }, keptAround(from, gap), mask);
+      return shownOf(look, readAt(fd, position(look.from, gap), look.to - look.from)).bytes;
+    };
     const head = read(0, Math.min(maxBytes, totalBytes));
     const tail = read(Math.max(head.length, totalBytes - maxBytes), totalBytes);
     const lines =
@@ -97,9 +113,9 @@ export const headTail = (folder: ProcessFolder, stream: StreamName, maxBytes = s
   }
 };
 
-const empty = new Uint8Array(0);
+const empty = Buffer.alloc(0);
 
-const readAt = (fd: number, at: number, length: number): Uint8Array => {
+const readAt = (fd: number, at: number, length: number): Buffer => {
   if (length <= 0) return empty;
   const buffer = Buffer.allocUnsafe(length);
   return buffer.subarray(0, readSync(fd, buffer, 0, length, at));

@@ -12,6 +12,7 @@ import { canceled } from "./ending.ts";
 import { commandEnvironment, type Variables } from "./environment.ts";
 import { admit, type Admitted, refusedAnswer } from "./admit.ts";
 import { isProcessId, type ProcessFolder, processFolder } from "./folder.ts";
+import { writeMask } from "./masking.ts";
 import { noteIntent, takeBackStop } from "./intents.ts";
 import { launchWrapper } from "./launch.ts";
 import { cwdRefusal, diskRefusal, spawnRefusal } from "./launching.ts";
@@ -114,7 +115,7 @@ export class Supervisor implements Engine {
 
   start(launch: Launch): void {
     const folder = processFolder(this.#needs.procs, launch.id);
-    const claimed = this.#children.has(launch.id) ? "taken" : claim(folder);
+    const claimed = this.#children.has(launch.id) ? "taken" : claim(folder, launch.masks);
     if (claimed === "taken") return this.#startAgain(launch.id);
     const admitted = admit({ ...this.#needs, walls: this.#walls }, launch);
     const { bootId } = this.#needs;
@@ -275,9 +276,10 @@ export class Supervisor implements Engine {
 const hasNews = (child: Child): boolean => !child.bounding && child.status !== "starting";
 
 /** Makes the folder; `taken` where there is one, else what stands in the way is the ending of the start. */
-const claim = (folder: ProcessFolder): Ending | "taken" | undefined => {
+const claim = (folder: ProcessFolder, masks: string[] = []): Ending | "taken" | undefined => {
   try {
     mkdirSync(folder.path, { mode: 0o700 });
+    if (masks.length > 0) writeMask(folder, masks);
     return undefined;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "EEXIST" ? "taken" : spawnRefusal(error, folder.path);

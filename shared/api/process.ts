@@ -4,6 +4,7 @@ import { signalNames } from "../signals.ts";
 import { streamNames } from "../streams.ts";
 import { survivor } from "../survivor.ts";
 import { wallLimits } from "./walls.ts";
+import { secretRef } from "./secret.ts";
 import { byteLength, labels, limitMs, maxEntryBytes, maxTextBytes, plainText, timestamp } from "./common.ts";
 
 const command = plainText(maxTextBytes).refine((text) => text.trim() !== "", "must not be empty or blank");
@@ -24,7 +25,7 @@ const envName = z
   .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "a name has letters, digits and '_' and does not start with a digit")
   .refine((name) => !reservedEnv.has(name), "is set by Drover and cannot be overridden");
 const env = z
-  .record(envName, z.union([plainText(maxTextBytes), z.strictObject({ secret: z.string() })]))
+  .record(envName, z.union([plainText(maxTextBytes), secretRef]))
   .refine(
     (all) =>
       Object.entries(all).every(

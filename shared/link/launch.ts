@@ -10,6 +10,8 @@ export const launch = z.object({
   shell: z.string(),
   cwd: z.string().nullable(),
   env: z.record(z.string(), z.string()),
+  /** Values that are shown to nobody who reads its output. */
+  masks: z.array(z.string()).optional(),
   stdin: z.union([z.enum(["none", "pipe"]), z.object({ text: z.string() })]),
   output: z.enum(["merged", "split"]),
   timeoutMs: count.nullable(),

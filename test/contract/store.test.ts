@@ -16,6 +16,7 @@ import { policiesContract } from "./store-policies.ts";
 import { presenceContract } from "./store-presence.ts";
 import { reportsContract } from "./store-reports.ts";
 import { sightContract } from "./store-sight.ts";
+import { secretsContract } from "./store-secrets.ts";
 import { startsContract } from "./store-starts.ts";
 import { tokensContract } from "./store-tokens.ts";
 
@@ -58,4 +59,5 @@ describe("the Postgres store", () => {
   tokensContract(() => store);
   sightContract(() => store);
   consoleSessionsContract(() => store);
+  secretsContract(() => store);
 });

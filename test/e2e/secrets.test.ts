@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import {
   closeSync,
   mkdtempSync,
@@ -13,6 +14,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres from "postgres";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { everything } from "../support/every-row.ts";
 import { pidsWith } from "../support/eventually.ts";
 import { useProduct } from "../support/product.ts";
 
@@ -37,25 +39,6 @@ afterAll(() => rmSync(outside, { recursive: true, force: true }));
 
 const secrets = { env: { TOKEN: "sesame-in-env" }, stdin: { text: "sesame-on-stdin\n" } };
 
-/** Every value of every row of every table, as text. */
-async function everything(): Promise<string> {
-  const sql = postgres(product.databaseUrl, { max: 1, onnotice: () => {} });
-  try {
-    const tables = await sql<
-      { name: string }[]
-    >`select table_schema || '.' || quote_ident(table_name) as name from information_schema.tables where table_schema not in ('pg_catalog', 'information_schema')`;
-    const rows = await Promise.all(
-      tables.map(({ name }) => sql.unsafe<{ row: string }[]>(`select t::text as row from ${name} t`)),
-    );
-    return rows
-      .flat()
-      .map(({ row }) => row)
-      .join("\n");
-  } finally {
-    await sql.end();
-  }
-}
-
 const texts = (text: string): string[] => [
   text,
   Buffer.from(text).toString("base64").slice(0, 12),
@@ -74,6 +57,11 @@ async function isSealed(id: string): Promise<boolean> {
   }
 }
 
+const nodeKey = (): string => {
+  const kept = readFileSync(join(product.agents.get("n1")?.dataDir ?? "", "identity.json"), "utf8");
+  return (JSON.parse(kept) as { key: string }).key;
+};
+
 describe("env and stdin of a process", () => {
   it("are nowhere in the database as they are, and nowhere at all after the end", async () => {
     const { id } = await product.api.start({
@@ -84,7 +72,7 @@ describe("env and stdin of a process", () => {
     });
     await product.api.printed(id, "up");
     expect(await isSealed(id)).toBe(true);
-    const rows = await everything();
+    const rows = await everything(product.databaseUrl);
     expect(rows).toContain("read -r line");
     for (const secret of ["sesame-in-env", "sesame-on-stdin"])
       for (const form of texts(secret)) expect(rows).not.toContain(form);
@@ -106,12 +94,41 @@ describe("env and stdin of a process", () => {
     for (const folder of readdirSync(procs)) expect(statSync(join(procs, folder)).mode & 0o077).toBe(0);
   });
 
+  it("are in no argument of any program, and no token or node key is", async () => {
+    const { id } = await product.api.start({
+      node: "n1",
+      command: "read -r line; echo up; sleep 600",
+      ...secrets,
+    });
+    await product.api.printed(id, "up");
+    const listed = execFileSync("ps", ["-eww", "-o", "args"], { encoding: "utf8" });
+    expect(listed).toContain("sleep 600");
+    for (const secret of ["sesame-in-env", "sesame-on-stdin", product.token, nodeKey()])
+      expect(listed).not.toContain(secret);
+    await product.api.stop(id);
+  });
+
+  it("and tokens are in no error, and a token in a URL counts for nothing and is not logged", async () => {
+    const wrong = "drva_wrong-wrong-wrong-wrong-wrong";
+    const answers = [
+      await product.api.api("GET /v1/nodes", { token: wrong }),
+      await product.api.api("GET /v1/nodes", { token: null, query: { token: product.token } }),
+      await product.api.api("GET /v1/nodes", { query: { access_token: product.token } }),
+      await product.api.api("POST /v1/processes", {
+        body: { node: "n1", command: "true", ...secrets, cwd: "x" },
+      }),
+      await product.api.api("POST /v1/processes", {
+        body: { node: "n1", command: "true", env: { A: "sesame\0" } },
+      }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([401, 401, 400, 400, 400]);
+    for (const text of [JSON.stringify(answers.map(({ value }) => value)), product.log])
+      for (const secret of [wrong, product.token, "sesame"]) expect(text).not.toContain(secret);
+  });
+
   it("keep admin token, join token and node key out of database and logs", async () => {
-    const rows = await everything();
-    const { key } = JSON.parse(
-      readFileSync(join(product.agents.get("n1")?.dataDir ?? "", "identity.json"), "utf8"),
-    ) as { key: string };
-    for (const secret of [product.token, key]) {
+    const rows = await everything(product.databaseUrl);
+    for (const secret of [product.token, nodeKey()]) {
       expect(rows).not.toContain(secret);
       expect(product.log).not.toContain(secret);
     }

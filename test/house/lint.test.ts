@@ -29,6 +29,7 @@ const imports: [file: string, specifier: string, rule: string | undefined][] = [
   ["control-plane/actions/start.ts", "../link/dispatch.ts", undefined],
   ["control-plane/actions/start.ts", "../bus/bus.ts", undefined],
   ["control-plane/actions/start.ts", "../needs.ts", undefined],
+  ["control-plane/actions/start.ts", "../secrets/seal.ts", undefined],
   ["control-plane/actions/start.ts", "./stop.ts", undefined],
   ["control-plane/actions/start.ts", "../store/postgres/processes.ts", "no-restricted-imports"],
   ["control-plane/actions/start.ts", "../http/problem.ts", "no-restricted-imports"],

@@ -1,8 +1,8 @@
-import type { Config, IdentityProvider, Seal } from "../../needs.ts";
+import type { Config, IdentityProvider, Log, Seal } from "../../needs.ts";
 import { openProvider } from "../../oidc/provider.ts";
-import { sealWith } from "../../seal.ts";
+import { sealWith } from "../../secrets/seal.ts";
 import { configWith } from "../config.ts";
-import { createLog, type MaskingLog } from "../log.ts";
+import { createLog } from "../log.ts";
 import { SettingError, settingsFromEnv } from "../settings.ts";
 import { version } from "./version.ts";
 import type { Env } from "./env.ts";
@@ -11,7 +11,7 @@ import type { Env } from "./env.ts";
 export type Known = {
   config: Config;
   seal: Seal;
-  log: MaskingLog;
+  log: Log;
   maxQueued: number;
   provider: IdentityProvider | undefined;
 };
@@ -21,17 +21,17 @@ let known: { env: Env; made: Known } | undefined;
 /** Throws a SettingError that says which binding is missing or wrong, and how it is set. */
 export const knownOf = async (env: Env): Promise<Known> => {
   if (known?.env === env) return known.made;
-  const { adminToken, secretKey, publicUrl, nodeGoneMs, maxQueued, signIn, limits } = settingsFromEnv({
+  const { adminToken, secretKeys, publicUrl, nodeGoneMs, maxQueued, signIn, limits } = settingsFromEnv({
     ...texts(env),
     DROVER_LOG: "json",
   });
   if (adminToken === undefined) throw missing("DROVER_ADMIN_TOKEN", "the token of whoever uses the API");
-  if (secretKey === undefined)
+  if (secretKeys === undefined)
     throw missing("DROVER_SECRET_KEY", "32 bytes in base64: openssl rand -base64 32");
   const log = createLog("json", (line) => console.log(line.trimEnd()));
   const made: Known = {
     config: await configWith({ adminToken, publicUrl, nodeGoneMs, signIn, limits, version }, log),
-    seal: await sealWith(secretKey),
+    seal: await sealWith(...secretKeys),
     log,
     maxQueued,
     provider: signIn.oidc && openProvider(signIn.oidc),

@@ -58,10 +58,12 @@ export const handOuts = (sql: Sql): HandOuts => ({
     return rows.map(({ id }) => id);
   },
 
-  async endUnheard(starts, { status, reason }, now) {
+  async endUnheard(starts, { status, reason, ...more }, now) {
+    const detail = "detail" in more ? more.detail : null;
     const rows = await againOnDeadlock(
       () => sql<{ id: string }[]>`
-      update processes set status = ${status}, reason = ${reason}, concluded_at = ${now}, sealed = null, stop = null
+      update processes set status = ${status}, reason = ${reason}, detail = ${detail}, concluded_at = ${now}, sealed = null,
+        stop = null
       from ${inHand(sql, starts)} where ${isInHand(sql)}
       returning processes.id`,
     );

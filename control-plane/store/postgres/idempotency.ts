@@ -29,7 +29,7 @@ export const idempotencyStore = (sql: Sql): Idempotency => ({
       const [seen] = await sql<KeyRecord[]>`
         select held.*, ${objectExists(sql)} as exists from idempotency_keys held
         where scope = ${claim.scope} and key = ${claim.key}`;
-      if (seen && seen.digest !== claim.digest) return { outcome: "mismatch" };
+      if (seen && !digestsOf(claim).includes(seen.digest)) return { outcome: "mismatch" };
       if (seen && (seen.settled || seen.exists)) return { outcome: "replayed", objectId: seen.objectId };
       if (performance.now() > deadline)
         throw new DroverError("unavailable", "The first request with this Idempotency-Key is still at work.");
@@ -48,6 +48,8 @@ const objectExists = (sql: Sql) => sql`(
   or exists (select from nodes where lease_id = held.object_id) or exists (select from tokens where id = held.object_id)
   or exists (select from fanouts where id = held.object_id))`;
 
+const digestsOf = ({ digest, olderDigests = [] }: Claim): string[] => [digest, ...olderDigests];
+
 async function claimed(sql: Sql, claim: Claim): Promise<boolean> {
   const { scope, key, digest, objectId, instance, now } = claim;
   const abandonedBefore = new Date(now.getTime() - abandonedAfterMs);
@@ -56,7 +58,7 @@ async function claimed(sql: Sql, claim: Claim): Promise<boolean> {
     values (${scope}, ${key}, ${digest}, ${objectId}, ${now}, ${instance})
     on conflict (scope, key) do update set
       claimed_at = excluded.claimed_at, object_id = excluded.object_id, claimed_by = excluded.claimed_by
-    where not held.settled and held.digest = excluded.digest
+    where not held.settled and held.digest = any(${digestsOf(claim)})
       and (held.claimed_at < ${abandonedBefore} or not ${isAlive(sql, sql`held.claimed_by`)})
       and not ${objectExists(sql)}
     returning scope`;

@@ -13,6 +13,8 @@ import { letterStore, noticeStore } from "./letters.ts";
 import { nodeStore } from "./nodes.ts";
 import { policyStore } from "./policies.ts";
 import { processStore } from "./processes.ts";
+import { sealedValueStore } from "./sealed-values.ts";
+import { secretStore } from "./secrets.ts";
 import { tokenStore } from "./tokens.ts";
 import { withUnavailable } from "./unavailable.ts";
 
@@ -38,6 +40,8 @@ export function openPostgresStore(options: DatabaseOptions): Store {
     notices: { ...notices, ...withUnavailable({ send: notices.send }) },
     fanouts: withUnavailable(fanoutStore(sql)),
     policies: withUnavailable(policyStore(sql)),
+    secrets: withUnavailable(secretStore(sql)),
+    sealedValues: withUnavailable(sealedValueStore(sql)),
     ready: () => readiness(sql),
     close: () => sql.end({ timeout: closeLimitS }),
   };

@@ -27,7 +27,14 @@ export const allowedSteps: string[] = processStatuses.flatMap((now) =>
 
 /** The row that `insert` has just stored. */
 export function rowOfNew(start: NewProcess): ProcessRow {
-  const { sealed: _sealed, digest: _digest, leaseId: _leaseId, queueFull: _queueFull, ...shown } = start;
+  const {
+    sealed: _sealed,
+    digest: _digest,
+    olderDigests: _older,
+    leaseId: _leaseId,
+    queueFull: _queueFull,
+    ...shown
+  } = start;
   return {
     ...shown,
     reason: null,

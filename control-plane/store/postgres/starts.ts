@@ -52,6 +52,7 @@ async function insertStart(sql: Sql, start: NewProcess): Promise<InsertOutcome> 
     scope: scopeOf(start.nodeId, start.launch.chatId),
     key: start.key ?? "",
     digest: start.digest,
+    olderDigests: start.olderDigests ?? [],
   };
   for (let tries = 0; tries < maxTries; tries++) {
     const inserted = await (start.key === null ? insertPlain(sql, start) : insertKeyed(sql, start, key));
@@ -66,7 +67,7 @@ async function insertStart(sql: Sql, start: NewProcess): Promise<InsertOutcome> 
   throw new Error(`The key of a process in ${key.scope} or the state of its node kept changing.`);
 }
 
-type Key = { scope: string; key: string; digest: string };
+type Key = { scope: string; key: string; digest: string; olderDigests: string[] };
 
 const insertPlain = (sql: Sql, start: NewProcess) => sql`
   with node as materialized (${heldNode(sql, start.nodeId)})
@@ -100,11 +101,14 @@ async function insertClaimed(sql: Sql, start: NewProcess): Promise<InsertOutcome
 }
 
 /** What a key that is taken means for a start; undefined when its process was deleted in between. */
-async function outcomeOfKey(sql: Sql, { scope, key, digest }: Key): Promise<InsertOutcome | undefined> {
+async function outcomeOfKey(
+  sql: Sql,
+  { scope, key, digest, olderDigests }: Key,
+): Promise<InsertOutcome | undefined> {
   const seen = await keyRecord(sql, scope, key);
   if (!seen) return undefined;
   if (seen.processId === null) return { outcome: "start_canceled" };
-  if (seen.digest !== digest) return { outcome: "mismatch" };
+  if (![digest, ...olderDigests].includes(seen.digest ?? "")) return { outcome: "mismatch" };
   const record = await recordOf(sql, seen.processId);
   return record && { outcome: "attached", process: processRow(record) };
 }

@@ -6,7 +6,7 @@ import { newId } from "#shared/ids.ts";
 import { createFanout } from "../../../control-plane/actions/create-fanout.ts";
 import { runFanout } from "../../../control-plane/actions/run-fanout.ts";
 import type { Needs } from "../../../control-plane/needs.ts";
-import { sealWith } from "../../../control-plane/seal.ts";
+import { sealWith } from "../../../control-plane/secrets/seal.ts";
 import { openRig, type Rig } from "../link/rig.ts";
 
 describe("a step of a fan-out whose start is refused", () => {

@@ -8,7 +8,7 @@ function clockOf(aheadMs: number) {
   const machine = { atMs: began + aheadMs };
   const logged: string[] = [];
   const add = (event: string): void => void logged.push(event);
-  const log: Log = { debug: add, info: add, warn: add, error: add };
+  const log: Log = { debug: add, info: add, warn: add, error: add, hide: add };
   return { clock: new SharedClock(log, () => machine.atMs), machine, logged };
 }
 

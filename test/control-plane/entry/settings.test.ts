@@ -15,7 +15,7 @@ describe("the settings of a control plane", () => {
       signIn: { idleMs: 43_200_000, maxMs: 7 * 86_400_000, oidc: undefined },
       limits: { requestsPerToken: 2000, requestsPerAddress: 200, failedPerMinute: 60, openPerToken: 5000 },
       trustedProxies: undefined,
-      ...{ databaseUrl: undefined, adminToken: undefined, secretKey: undefined, publicUrl: undefined },
+      ...{ databaseUrl: undefined, adminToken: undefined, secretKeys: undefined, publicUrl: undefined },
     });
   });
 
@@ -29,10 +29,14 @@ describe("the settings of a control plane", () => {
     const flags = { host: "::1", port: "0", databaseUrl: "postgresql://db/b", dataDir: "/b" };
     expect(settingsFromEnv(env, flags)).toMatchObject({
       ...{ host: "::1", port: 0, databaseUrl: "postgresql://db/b", dataDir: "/b" },
-      ...{ adminToken: "token", secretKey: new Uint8Array(32).fill(7), publicUrl: "https://drover.test" },
+      ...{ adminToken: "token", secretKeys: [new Uint8Array(32).fill(7)], publicUrl: "https://drover.test" },
       nodeGoneMs: 43_200_000,
       signIn: { idleMs: 1_800_000, maxMs: 86_400_000 },
     });
+    const keys = ` ${key},${Buffer.alloc(32, 8).toString("base64")}\n${Buffer.alloc(32, 9).toString("base64")}`;
+    expect(settingsFromEnv({ DROVER_SECRET_KEY: keys }).secretKeys).toEqual(
+      [7, 8, 9].map((byte) => new Uint8Array(32).fill(byte)),
+    );
     expect(settingsFromEnv({ DROVER_PORT: "", DATABASE_URL: "" })).toMatchObject({
       port: 4600,
       databaseUrl: undefined,
@@ -69,6 +73,7 @@ describe("the settings of a control plane", () => {
     ["DATABASE_URL", "localhost"],
     ["DROVER_SECRET_KEY", "c2hvcnQ="],
     ["DROVER_SECRET_KEY", "not base64!"],
+    ["DROVER_SECRET_KEY", `${key},c2hvcnQ=`],
     ["DROVER_PUBLIC_URL", "drover.test"],
     ["DROVER_ADMIN_TOKEN", "two words"],
     ["DROVER_LOG", "loud"],

@@ -130,6 +130,11 @@ const cases: Record<string, Case> = {
   cancelFanout: fanoutAct("operator", "POST", "/cancel"),
   retryFanout: fanoutAct("operator", "POST", "/retry-failed"),
 
+  listSecrets: of("admin", "+xxxxxx", () => ["GET /v1/secrets"]),
+  setSecret: of("admin", "+xxxxxx", () => ["POST /v1/secrets", { name: "walked", value: "a-long-value" }]),
+  deleteSecret: of("admin", "+xxxxxx", () => ["DELETE /v1/secrets/of-the-walk"]),
+  resealSecrets: of("admin", "+xxxxxx", () => ["POST /v1/secret-key/reseal", {}]),
+
   followEvents: of("viewer", "+++++++", () => ["GET /v1/events"]),
 };
 
@@ -156,6 +161,7 @@ describe("authorization", () => {
 
   beforeAll(async () => {
     service = await openService();
+    await service.post("/v1/secrets", { name: "of-the-walk", value: "a-long-value" });
     const { paths } = (await service.get("/openapi.json")).body as { paths: Record<string, Operations> };
     described = Object.entries(paths).flatMap(([path, operations]) =>
       Object.entries(operations).map(([method, { operationId, security }]) => ({

@@ -245,13 +245,16 @@ describe("after a hello", () => {
     expect((await agent.next("start")).launch.id).toBe(rows[2]?.id);
   });
 
-  it("a sealed part that cannot be opened ends its start as not delivered and holds up no other", async () => {
+  it("a sealed part that cannot be opened ends its start as failed, says why, and holds up no other", async () => {
     const node = await rig.node();
     const bad = await rig.start(node.id, { sealed: new Uint8Array(40) });
     const good = await rig.start(node.id);
     const agent = await rig.online(node.id);
     expect((await agent.next("start")).launch.id).toBe(good.id);
-    expect(await rig.until(bad.id, statusIs("expired"))).toMatchObject({ reason: "not_delivered" });
+    expect(await rig.until(bad.id, statusIs("failed"))).toMatchObject({
+      reason: "secret_unreadable",
+      detail: expect.stringContaining("its env and stdin cannot be opened"),
+    });
   });
 
   /** The comparison is done: a queued start is looked for after it. */

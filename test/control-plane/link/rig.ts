@@ -9,7 +9,7 @@ import { type Link, openLink } from "../../../control-plane/link/link.ts";
 import { type LinkTimes, linkTimes } from "../../../control-plane/link/times.ts";
 import type { Log, Needs } from "../../../control-plane/needs.ts";
 import { queueGauge } from "../../../control-plane/queue-gauge.ts";
-import { sealWith } from "../../../control-plane/seal.ts";
+import { sealWith } from "../../../control-plane/secrets/seal.ts";
 import { openPostgresStore } from "../../../control-plane/store/postgres/open.ts";
 import type { HandOut, NewProcess, ProcessRow, Store } from "../../../control-plane/store/store.ts";
 import { testDatabase } from "../../support/postgres.ts";
@@ -226,5 +226,5 @@ const sha256 = (text: string): string => createHash("sha256").update(text).diges
 const logInto = (lines: LogLine[]): Log => {
   const add = (event: string, fields: Record<string, unknown> = {}): void =>
     void lines.push({ event, fields });
-  return { debug: add, info: add, warn: add, error: add };
+  return { debug: add, info: add, warn: add, error: add, hide: () => {} };
 };

@@ -7,7 +7,7 @@ import { acceptAgents } from "../../../../control-plane/entry/node/agent-upgrade
 import type { Link } from "../../../../control-plane/link/link.ts";
 import type { AgentSocket } from "../../../../control-plane/link/socket.ts";
 
-const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}, hide: () => {} };
 
 let server: Server;
 let port: number;

@@ -5,7 +5,7 @@ import { HubLines } from "../../../../control-plane/entry/worker/hub-lines.ts";
 import type { HubPort } from "../../../../control-plane/entry/worker/hub-port.ts";
 import type { Log } from "../../../../control-plane/needs.ts";
 
-const quiet: Log = { debug() {}, info() {}, warn() {}, error() {} };
+const quiet: Log = { debug() {}, info() {}, warn() {}, error() {}, hide() {} };
 
 /** A hub in this process, behind calls that take a turn as those between objects do. */
 function hubOf(lines: HubLines): HubPort {
