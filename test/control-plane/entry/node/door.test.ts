@@ -4,7 +4,7 @@ import type { Door } from "../../../../control-plane/entry/door.ts";
 import { openDoor } from "../../../../control-plane/entry/node/door.ts";
 
 const nothing = () => {};
-const log = { debug: nothing, info: nothing, warn: nothing, error: nothing };
+const log = { debug: nothing, info: nothing, warn: nothing, error: nothing, hide: nothing };
 const link = {
   authorize: () => Promise.resolve(undefined),
   accept: () => {
