@@ -5,11 +5,14 @@ import type { Settings } from "./settings.ts";
 
 const retentionMs = 30 * 24 * 3600 * 1000;
 
-type Given = Pick<Settings, "publicUrl" | "nodeGoneMs" | "signIn"> & { adminToken: string; version: string };
+type Given = Pick<Settings, "publicUrl" | "nodeGoneMs" | "auditRetentionMs" | "signIn"> & {
+  adminToken: string;
+  version: string;
+};
 
 /** The configuration that a control plane keeps; from now on its log hides the token. */
 export const configWith = async (
-  { adminToken, publicUrl, nodeGoneMs, signIn, version }: Given,
+  { adminToken, publicUrl, nodeGoneMs, auditRetentionMs, signIn, version }: Given,
   log: MaskingLog,
 ): Promise<Config> => {
   log.hide(adminToken);
@@ -21,5 +24,6 @@ export const configWith = async (
     retentionMs,
     nodeGoneMs,
     signIn,
+    auditRetentionMs,
   };
 };

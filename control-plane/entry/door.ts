@@ -3,7 +3,8 @@ import type { Log } from "../needs.ts";
 
 /** What is behind a door: the app for requests, the link for the sockets of agents. */
 export type Behind = {
-  fetch: (request: Request, env?: object) => Response | Promise<Response>;
+  /** `address`: of the other end of the connection. */
+  fetch: (request: Request, from: { address: string | undefined }) => Response | Promise<Response>;
   link: Pick<Link, "authorize" | "accept">;
   log: Log;
 };

@@ -1,3 +1,4 @@
+import { withoutTokens } from "#shared/secret-text.ts";
 import type { Log } from "../needs.ts";
 import type { LogFormat } from "./settings.ts";
 
@@ -7,16 +8,11 @@ export type MaskingLog = Log & { hide(secret: string): void };
 type Fields = Record<string, unknown>;
 type Level = "info" | "warn" | "error";
 
-// Tokens of Drover, and whatever follows "Bearer".
-const tokenLooks = /\b(drv[a-z]_)[A-Za-z0-9_-]{16,}|(\bBearer )\S+/g;
-
 /** One line an event; debug events are left out. */
 export const createLog = (format: LogFormat, write: (line: string) => void): MaskingLog => {
   const secrets = new Set<string>();
   const masked = (line: string): string =>
-    [...secrets]
-      .reduce((text, secret) => text.replaceAll(secret, "***"), line)
-      .replace(tokenLooks, (_all, prefix?: string, bearer?: string) => `${prefix ?? bearer ?? ""}***`);
+    withoutTokens([...secrets].reduce((text, secret) => text.replaceAll(secret, "***"), line));
   const at =
     (level: Level) =>
     (event: string, fields: Fields = {}) => {

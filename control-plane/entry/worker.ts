@@ -14,7 +14,7 @@ export { HubObject } from "./hub-object.ts";
 export { LinkObject } from "./link-object.ts";
 
 /** One for each isolate: to make one costs more than most requests. */
-const app = createAppOf((c) => c.env as Needs);
+const app = createAppOf((c) => c.env.needs as Needs);
 
 export default {
   async fetch(request, env, ctx) {
@@ -37,7 +37,10 @@ const answer = async (request: Request, { env, known, ctx }: Around): Promise<Re
   request.signal.addEventListener("abort", () => scope.leave());
   const response = isAgentUpgrade(request)
     ? await agentUpgrade(request, env, scope.needs)
-    : await app.fetch(request, scope.needs);
+    : await app.fetch(request, {
+        needs: scope.needs,
+        address: request.headers.get("cf-connecting-ip") ?? undefined,
+      });
   ctx.waitUntil(scope.settled());
   return response;
 };

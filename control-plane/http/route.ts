@@ -8,8 +8,13 @@ import { needsWithin } from "../actions/within-scope.ts";
 import { Lifetime, type Lasting } from "./lifetime.ts";
 import { authorize, isOpen, type OperationId } from "./permissions.ts";
 import { parseShape } from "./shape.ts";
+import type { Trail } from "./trail.ts";
 
-export type AppEnv = { Variables: { requestId: string; principal: Principal } };
+export type AppEnv = {
+  /** What the door of a runtime says of a request: where it came from, and its needs where each request brings its own. */
+  Bindings: { address?: string | undefined; needs?: Needs };
+  Variables: { requestId: string; principal: Principal; trail: Trail };
+};
 
 /** One answer of a route for the API description: its schema, or the media type of a body that is no JSON. */
 export type Answer = { description: string; schema?: z.ZodType; media?: string };
@@ -39,6 +44,8 @@ export type Contract<Q extends z.ZodType, B extends z.ZodType> = {
   operationId: OperationId;
   summary: string;
   tag: Tag;
+  /** Whether it leaves an entry in the audit; unless said, all do but those that only get. */
+  audited?: boolean;
   query?: Q;
   body?: B;
   /** A missing body counts as `{}`. */
@@ -72,6 +79,7 @@ export const route = <Q extends z.ZodType = z.ZodUndefined, B extends z.ZodType 
             : parseJson(bodyText);
       const query = contract.query && parseShape(contract.query, queryOf(c), "query");
       const body = contract.body && parseShape(contract.body, sent, "body");
+      c.get("trail").note({ body: sent });
       const principal = c.get("principal");
       if (!isOpen(contract.operationId)) authorize(contract.operationId, principal);
       const needs = principal === undefined ? around.needs : needsWithin(around.needs, principal.scope);

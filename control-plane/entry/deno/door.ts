@@ -19,7 +19,9 @@ export const openDoor: OpenDoor = async ({ fetch, link, log }, at) => {
     },
   };
   const server = listening(at, () =>
-    deno.serve(options, (request) => (isUpgrade(request) ? upgrade(request) : fetch(request))),
+    deno.serve(options, (request, { remoteAddr }) =>
+      isUpgrade(request) ? upgrade(request) : fetch(request, { address: remoteAddr.hostname }),
+    ),
   );
   return {
     port: server.addr.port,

@@ -9,12 +9,14 @@ type ServeOptions = Listener & {
 
 type Server = { addr: { port: number }; shutdown(): Promise<void> };
 
+type Answer = (request: Request, from: { remoteAddr: { hostname: string } }) => Response | Promise<Response>;
+
 type DenoRuntime = {
   pid: number;
   hostname(): string;
   exit(code: number): never;
   /** Throws where the address cannot be listened on. */
-  serve(options: ServeOptions, answer: (request: Request) => Response | Promise<Response>): Server;
+  serve(options: ServeOptions, answer: Answer): Server;
   /** Throws where the request asks for no upgrade. `idleTimeout` in seconds, 0 for none. */
   upgradeWebSocket(
     request: Request,

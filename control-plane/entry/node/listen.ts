@@ -7,7 +7,10 @@ import { listenError } from "../listen-error.ts";
 
 /** A server that is not listening yet. */
 export const httpServer = (fetch: Behind["fetch"]): Server => {
-  const listener = getRequestListener((request, env) => fetch(request, env), { errorHandler: unreadable });
+  const listener = getRequestListener(
+    (request, { incoming }) => fetch(request, { address: incoming.socket.remoteAddress }),
+    { errorHandler: unreadable },
+  );
   // Long polls take minutes to answer; what is limited is how long a request may take to arrive.
   const server = createServer(
     { requestTimeout: 120_000, headersTimeout: 30_000, keepAliveTimeout: 72_000 },

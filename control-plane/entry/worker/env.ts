@@ -20,6 +20,7 @@ export type Env = {
   DROVER_OIDC_SCOPE?: string;
   DROVER_OIDC_GROUPS_CLAIM?: string;
   DROVER_OIDC_ROLES?: string;
+  DROVER_AUDIT_RETENTION?: string;
 };
 
 /** There is one hub: the topics of all nodes meet there. The verbs of an object are called by way of its stub. */

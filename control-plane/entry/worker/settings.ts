@@ -21,16 +21,17 @@ let known: { env: Env; made: Known } | undefined;
 /** Throws a SettingError that says which binding is missing or wrong, and how it is set. */
 export const knownOf = async (env: Env): Promise<Known> => {
   if (known?.env === env) return known.made;
-  const { adminToken, secretKey, publicUrl, nodeGoneMs, maxQueued, signIn } = settingsFromEnv({
-    ...texts(env),
-    DROVER_LOG: "json",
-  });
+  const { adminToken, secretKey, publicUrl, nodeGoneMs, auditRetentionMs, maxQueued, signIn } =
+    settingsFromEnv({
+      ...texts(env),
+      DROVER_LOG: "json",
+    });
   if (adminToken === undefined) throw missing("DROVER_ADMIN_TOKEN", "the token of whoever uses the API");
   if (secretKey === undefined)
     throw missing("DROVER_SECRET_KEY", "32 bytes in base64: openssl rand -base64 32");
   const log = createLog("json", (line) => console.log(line.trimEnd()));
   const made: Known = {
-    config: await configWith({ adminToken, publicUrl, nodeGoneMs, signIn, version }, log),
+    config: await configWith({ adminToken, publicUrl, nodeGoneMs, auditRetentionMs, signIn, version }, log),
     seal: await sealWith(secretKey),
     log,
     maxQueued,
@@ -54,6 +55,7 @@ const texts = ({ DROVER_ADMIN_TOKEN, DROVER_SECRET_KEY, DROVER_PUBLIC_URL, ...re
   DROVER_OIDC_SCOPE: rest.DROVER_OIDC_SCOPE,
   DROVER_OIDC_GROUPS_CLAIM: rest.DROVER_OIDC_GROUPS_CLAIM,
   DROVER_OIDC_ROLES: rest.DROVER_OIDC_ROLES,
+  DROVER_AUDIT_RETENTION: rest.DROVER_AUDIT_RETENTION,
 });
 
 const missing = (name: string, what: string): SettingError =>

@@ -1,5 +1,6 @@
 import type { Store } from "../store.ts";
 import { migrationsPending } from "../migrate.ts";
+import { auditStore } from "./audit.ts";
 import { type DatabaseOptions } from "./client.ts";
 import { openPool, type Pool } from "./pool.ts";
 import { consoleSessionStore, signInCodeStore } from "./console-sessions.ts";
@@ -38,6 +39,7 @@ export function openPostgresStore(options: DatabaseOptions): Store {
     notices: { ...notices, ...withUnavailable({ send: notices.send }) },
     fanouts: withUnavailable(fanoutStore(sql)),
     policies: withUnavailable(policyStore(sql)),
+    audit: withUnavailable(auditStore(sql)),
     ready: () => readiness(sql),
     close: () => sql.end({ timeout: closeLimitS }),
   };

@@ -13,6 +13,7 @@ describe("the settings of a control plane", () => {
       maxQueued: 100_000,
       nodeGoneMs: 7 * 86_400_000,
       signIn: { idleMs: 43_200_000, maxMs: 7 * 86_400_000, oidc: undefined },
+      auditRetentionMs: 365 * 86_400_000,
       ...{ databaseUrl: undefined, adminToken: undefined, secretKey: undefined, publicUrl: undefined },
     });
   });
@@ -21,8 +22,8 @@ describe("the settings of a control plane", () => {
     const env = {
       ...{ DROVER_HOST: "0.0.0.0", DROVER_PORT: "1", DATABASE_URL: "postgres://db/a", DROVER_DATA_DIR: "/a" },
       ...{ DROVER_ADMIN_TOKEN: "token", DROVER_SECRET_KEY: key, DROVER_PUBLIC_URL: "https://drover.test/" },
-      DROVER_NODE_GONE_AFTER: "12h",
       ...{ DROVER_SESSION_IDLE: "30m", DROVER_SESSION_MAX: "1d" },
+      ...{ DROVER_NODE_GONE_AFTER: "12h", DROVER_AUDIT_RETENTION: "90d" },
     };
     const flags = { host: "::1", port: "0", databaseUrl: "postgresql://db/b", dataDir: "/b" };
     expect(settingsFromEnv(env, flags)).toMatchObject({
@@ -30,6 +31,7 @@ describe("the settings of a control plane", () => {
       ...{ adminToken: "token", secretKey: new Uint8Array(32).fill(7), publicUrl: "https://drover.test" },
       nodeGoneMs: 43_200_000,
       signIn: { idleMs: 1_800_000, maxMs: 86_400_000 },
+      auditRetentionMs: 90 * 86_400_000,
     });
     expect(settingsFromEnv({ DROVER_PORT: "", DATABASE_URL: "" })).toMatchObject({
       port: 4600,
@@ -76,6 +78,8 @@ describe("the settings of a control plane", () => {
     ["DROVER_SESSION_IDLE", "0"],
     ["DROVER_SESSION_IDLE", "1m"],
     ["DROVER_SESSION_MAX", "401d"],
+    ["DROVER_AUDIT_RETENTION", "365"],
+    ["DROVER_AUDIT_RETENTION", "23h"],
   ])("%s=%s is one line that names it and does not repeat it", (name, value) => {
     const thrown = () => settingsFromEnv({ [name]: value });
     expect(thrown).toThrow(

@@ -81,6 +81,7 @@ async function rigOn({ url, times, wrap, key }: RigOptions) {
       retentionMs: 86_400_000,
       nodeGoneMs: 7 * 86_400_000,
       signIn: { idleMs: 3_600_000, maxMs: 86_400_000, oidc: undefined },
+      auditRetentionMs: 365 * 86_400_000,
     },
     log,
     instance: cluster.self,
