@@ -55,7 +55,7 @@ queueing(product);
 policy(product);
 tokens(product);
 sessions(product, provider);
-audit(product);
+audit(product, runtime);
 fanouts(product);
 events(product);
 connections(product);

@@ -1,19 +1,25 @@
 import { describe, expect, it } from "vitest";
 import type { AuditView } from "#shared/api/audit.ts";
 import type { Product } from "../../support/product.ts";
+import type { Runtime } from "../runtimes/runtime.ts";
 
 /** Who did what. */
-export const audit = (product: Product): void => {
+export const audit = (product: Product, runtime: Runtime): void => {
   type Query = Record<string, string | number>;
   const entries = async (query: Query): Promise<AuditView[]> =>
     (await product.api.get<{ data: AuditView[] }>("GET /v1/audit", { query })).data;
 
   describe("the audit", () => {
     it("has a start and what was refused, with who asked and where it was", async () => {
-      const run = await product.api.start({ node: "n1", command: "echo audited", env: { KEY: "not-in-it" } });
+      const run = await product.api.start(
+        { node: "n1", command: "echo audited", env: { KEY: "not-in-it" } },
+        { "cf-connecting-ip": "192.0.2.9" },
+      );
       const [entry] = await entries({ object: run.id });
       expect(entry).toMatchObject({
         ...{ operation: "startProcess", status: 201, code: null, input: { command: "echo audited" } },
+        // Only Cloudflare sets that header for whoever asks.
+        address: runtime.name === "workerd" ? "192.0.2.9" : "127.0.0.1",
         ...{ actor: { kind: "root" }, node: { id: run.nodeId, name: "n1" } },
       });
       expect(JSON.stringify(entry)).not.toContain("not-in-it");
