@@ -18,6 +18,7 @@ export const verbs: Verbs = {
   },
   login: { summary: "make a link that signs a browser in", load: () => import("./commands/login.ts") },
   token: { summary: "make, list and revoke tokens", load: () => import("./commands/token.ts") },
+  audit: { summary: "show who did what", load: () => import("./commands/audit.ts") },
   policy: { summary: "say what may be started on the fleet", load: () => import("./commands/policy.ts") },
   secrets: {
     summary: "keep what commands need and nobody may read",

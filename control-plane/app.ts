@@ -2,6 +2,8 @@ import { Hono, type Context } from "hono";
 import { DroverError } from "#shared/errors.ts";
 import { newId } from "#shared/ids.ts";
 import { accessRoutes } from "./http/access.ts";
+import { auditRoute } from "./http/audit.ts";
+import { auditing, type Audited } from "./http/audited.ts";
 import { authenticate } from "./http/auth.ts";
 import { eventsRoute } from "./http/events.ts";
 import { documentRoutes } from "./http/documents.ts";
@@ -42,7 +44,10 @@ export const createAppOf = (needsOf: NeedsOf, closing: AbortSignal = neverClosin
   const app = new Hono<AppEnv>();
   const routes = allRoutes();
   const waits = new OpenWaits();
-  const aroundOf = (c: Context<AppEnv>): Around => ({ needs: needsOf(c), closing, waits });
+  const serving = {
+    aroundOf: (c: Context<AppEnv>): Around => ({ needs: needsOf(c), closing, waits }),
+    audited: auditing(),
+  };
   app.onError((error, c) => onError(needsOf(c))(error, c));
   app.notFound(() => {
     throw new DroverError("not_found", "there is no such route");
@@ -52,10 +57,10 @@ export const createAppOf = (needsOf: NeedsOf, closing: AbortSignal = neverClosin
   // The order is the check: routes without a token first, then the token, then all others.
   const limited = limitAddress(needsOf);
   for (const path of countedByAddress(routes)) app.use(path, limited);
-  serve(app, routes, { open: true, aroundOf });
+  serve(app, routes, { open: true, ...serving });
   app.use("/v1/*", authenticate(needsOf));
   app.use("/v1/*", limitToken(needsOf));
-  serve(app, routes, { open: false, aroundOf });
+  serve(app, routes, { open: false, ...serving });
   return app;
 };
 
@@ -72,6 +77,7 @@ const allRoutes = (): Route[] => {
     ...tokenRoutes,
     ...sessionRoutes,
     ...oidcRoutes,
+    auditRoute,
     ...nodeRoutes,
     ...processRoutes,
     ...processControlRoutes,
@@ -87,12 +93,15 @@ const allRoutes = (): Route[] => {
   return [...api, ...documentRoutes(api)];
 };
 
-type Serving = { open: boolean; aroundOf: (c: Context<AppEnv>) => Around };
+type Serving = { open: boolean; aroundOf: (c: Context<AppEnv>) => Around; audited: Audited };
 
-const serve = (app: Hono<AppEnv>, routes: Route[], { open, aroundOf }: Serving): void => {
+const serve = (app: Hono<AppEnv>, routes: Route[], { open, aroundOf, audited }: Serving): void => {
   for (const [path, sharing] of Map.groupBy(routes, (route) => route.path)) {
     for (const route of sharing.filter((each) => isOpen(each.operationId) === open))
-      app.on(route.method.toUpperCase(), [path], (c) => route.serve(c, aroundOf(c)));
+      app.on(route.method.toUpperCase(), [path], (c) => {
+        const around = aroundOf(c);
+        return audited(route, { c, needs: around.needs }, () => route.serve(c, around));
+      });
     // Which methods a path has is said without a token only where none of them needs one.
     if (sharing.every((route) => isOpen(route.operationId)) === open)
       app.all(path, () => notAllowed(sharing));

@@ -32,6 +32,8 @@ export type Config = {
   version: string;
   /** Ended processes are deleted after this time. */
   retentionMs: number;
+  /** Entries of the audit are deleted after this time. */
+  auditRetentionMs: number;
   /** What ran on a node that has been away for this time is lost (`node_gone`). */
   nodeGoneMs: number;
   signIn: SignInConfig;

@@ -348,3 +348,39 @@ export const secrets = pgTable("secrets", {
   createdAt: instant("created_at").notNull(),
   updatedAt: instant("updated_at").notNull(),
 });
+/**
+ * Who did what, where, and what came of it. Rows are added and never changed; a trigger (of its migration) refuses everything else,
+ * but for the deletion of what a transaction that says so calls past its retention. No references: it outlives all it names.
+ */
+export const audit = pgTable(
+  "audit",
+  {
+    at: instant("at").notNull(),
+    id: idText("id").notNull(),
+    actorKind: text("actor_kind").notNull(),
+    actorId: idText("actor_id"),
+    actorName: text("actor_name").notNull(),
+    address: text("address"),
+    operation: text("operation").notNull(),
+    objectKind: text("object_kind").notNull(),
+    objectId: idText("object_id"),
+    nodeId: idText("node_id"),
+    nodeName: text("node_name"),
+    input: jsonb("input").$type<Record<string, unknown>>().notNull(),
+    status: integer("status").notNull(),
+    code: text("code"),
+    requestId: idText("request_id").notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.at, table.id] }),
+    index("audit_of_actor")
+      .on(table.actorId, table.at)
+      .where(sql`actor_id is not null`),
+    index("audit_of_object")
+      .on(table.objectId, table.at)
+      .where(sql`object_id is not null`),
+    index("audit_of_node")
+      .on(table.nodeId, table.at)
+      .where(sql`node_id is not null`),
+  ],
+);

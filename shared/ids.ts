@@ -15,6 +15,7 @@ export type IdKind =
   | "tok"
   | "sess"
   | "req"
+  | "aud"
   | "inst";
 
 /** A new id such as `proc_01k…`, sortable by creation (to the millisecond). */

@@ -22,3 +22,10 @@ export const newSecret = (prefix: string): string => {
     .replaceAll("=", "");
   return `${prefix}_${text}`;
 };
+
+// Tokens of Drover, and whatever follows "Bearer".
+const tokenLooks = /\b(drv[a-z]_)[A-Za-z0-9_-]{16,}|(\bBearer )\S+/g;
+
+/** The text with stars for what looks like a token of Drover, or is sent as one. */
+export const withoutTokens = (text: string): string =>
+  text.replace(tokenLooks, (_all, prefix?: string, bearer?: string) => `${prefix ?? bearer ?? ""}***`);

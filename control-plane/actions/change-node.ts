@@ -23,8 +23,8 @@ export const patchNode = async (
   return changed;
 };
 
-/** Deletes a node: its key is void, its socket closes, its unfinished processes are lost. */
-export const deleteNode = async (needs: Needs, idOrName: string): Promise<void> => {
+/** Deletes a node: its key is void, its socket closes, its unfinished processes are lost. Answers what it was. */
+export const deleteNode = async (needs: Needs, idOrName: string): Promise<NodeRow> => {
   const node = await findNode(needs, idOrName);
   const unfinished = await needs.store.processes.unfinished(node.id);
   await needs.store.nodes.delete(node.id, needs.now());
@@ -33,4 +33,5 @@ export const deleteNode = async (needs: Needs, idOrName: string): Promise<void> 
   needs.bus.publish("events");
   for (const process of unfinished) needs.bus.publish(`process:${process.id}`);
   needs.log.info("node.deleted", { nodeId: node.id, name: node.name, unfinished: unfinished.length });
+  return node;
 };

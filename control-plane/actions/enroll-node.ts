@@ -29,7 +29,7 @@ const refusals: Record<Refused, [ErrorCode, string]> = {
 export const enrollNode = async (
   needs: Needs,
   body: EnrollBody,
-): Promise<{ node: NodeRow; repeated: boolean }> => {
+): Promise<{ node: NodeRow; joinTokenId: string; repeated: boolean }> => {
   const result = await needs.store.joinTokens.enroll({
     ...body,
     tokenHash: await sha256Hex(body.joinToken),
@@ -48,5 +48,6 @@ export const enrollNode = async (
     name: result.node.name,
     repeated: result.outcome === "repeated",
   });
-  return { node: result.node, repeated: result.outcome === "repeated" };
+  const { node, joinTokenId } = result;
+  return { node, joinTokenId, repeated: result.outcome === "repeated" };
 };

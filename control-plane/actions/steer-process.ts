@@ -77,12 +77,13 @@ export const listPorts = async (needs: Needs, id: string): Promise<z.output<type
   return askNode(needs, row.nodeId, { frame: { type: "ports", id }, answer: portsReply, field: "id" });
 };
 
-/** Deletes an ended process and lets its node free what it keeps of it. */
-export const deleteProcess = async (needs: Needs, id: string): Promise<void> => {
+/** Deletes an ended process and lets its node free what it keeps of it; answers what it was. */
+export const deleteProcess = async (needs: Needs, id: string): Promise<ProcessRow> => {
   const row = await getProcess(needs, id);
   const outcome = await needs.store.processes.delete(id);
   if (outcome === "not_ended") throw new DroverError("conflict", "the process has not ended; stop it first");
   if (outcome === "unknown") throw new DroverError("not_found", "there is no such process");
   needs.hub.push(row.nodeId, { type: "forget", ids: [id] });
   needs.bus.publish(`process:${id}`);
+  return row;
 };

@@ -13,11 +13,14 @@ const maxWaitMs = 15_000;
 /** Whether nothing of the process is left on its node. */
 export const isGone = (row: ProcessRow): boolean => isFinal(row.status) && row.survivors.length === 0;
 
-/** Stops a process and what it left behind; answers the row once all is gone, or as it is after a bounded wait. */
+/**
+ * Stops a process and what it left behind; answers the row once all is gone, or as it is after a bounded wait. `asked` is called
+ * when the wish is stored and sent.
+ */
 export const stopProcess = async (
   needs: Needs,
   id: string,
-  stop: { graceMs?: number | undefined; signal: AbortSignal },
+  stop: { graceMs?: number | undefined; signal: AbortSignal; asked?: (row: ProcessRow) => void },
 ): Promise<ProcessRow> => {
   const watch = new Watch(needs.bus, [`process:${id}`]);
   try {
@@ -25,6 +28,7 @@ export const stopProcess = async (
     if (isGone(before)) return before;
     const graceMs = stop.graceMs ?? before.launch.graceMs;
     const row = await askToStop(needs, before, graceMs);
+    stop.asked?.(row);
     const waitMs = (await needs.hub.online(row.nodeId)) ? Math.min(graceMs + afterGraceMs, maxWaitMs) : 0;
     return await waitUntil(needs, { row, watch }, { waitMs, signal: stop.signal, done: isGone });
   } finally {
@@ -49,7 +53,7 @@ export const askToStop = async (needs: Needs, process: ProcessRow, graceMs: numb
 /** Stops the process of a key, or fences a key that was never seen so that its start does nothing. */
 export const cancelKey = async (
   needs: Needs,
-  scope: { node: string; key: string; signal: AbortSignal },
+  scope: { node: string; key: string; signal: AbortSignal; asked: (row: ProcessRow) => void },
 ): Promise<ProcessRow | null> => {
   const node = await findNode(needs, scope.node);
   const found = await needs.store.processes.fenceKey({
@@ -58,5 +62,6 @@ export const cancelKey = async (
     key: scope.key,
     now: needs.now(),
   });
-  return found.outcome === "fenced" ? null : stopProcess(needs, found.process.id, { signal: scope.signal });
+  if (found.outcome === "fenced") return null;
+  return stopProcess(needs, found.process.id, { signal: scope.signal, asked: scope.asked });
 };

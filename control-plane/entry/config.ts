@@ -4,14 +4,14 @@ import type { Settings } from "./settings.ts";
 
 const retentionMs = 30 * 24 * 3600 * 1000;
 
-type Given = Pick<Settings, "publicUrl" | "nodeGoneMs" | "signIn" | "limits"> & {
+type Given = Pick<Settings, "publicUrl" | "nodeGoneMs" | "auditRetentionMs" | "signIn" | "limits"> & {
   adminToken: string;
   version: string;
 };
 
 /** The configuration that a control plane keeps; from now on its log hides the token. */
 export const configWith = async (
-  { adminToken, publicUrl, nodeGoneMs, signIn, limits, version }: Given,
+  { adminToken, publicUrl, nodeGoneMs, auditRetentionMs, signIn, limits, version }: Given,
   log: Log,
 ): Promise<Config> => {
   log.hide(adminToken, "always");
@@ -24,5 +24,6 @@ export const configWith = async (
     nodeGoneMs,
     signIn,
     limits,
+    auditRetentionMs,
   };
 };

@@ -32,6 +32,8 @@ export type Settings = {
   publicUrl: string | undefined;
   /** What ran on a node that has been away for this time is lost. */
   nodeGoneMs: number;
+  /** Entries of the audit are kept for this time. */
+  auditRetentionMs: number;
   /** Starts that may wait on all nodes together. */
   maxQueued: number;
   signIn: SignInConfig;
@@ -75,6 +77,7 @@ export const settingsFromEnv = (env: Env, flags: Flags = {}): Settings => {
     trustedProxies: given(env["DROVER_TRUSTED_PROXIES"]),
     nodeGoneMs: nodeGoneMs(given(env["DROVER_NODE_GONE_AFTER"]) ?? "7d"),
     signIn: signInFromEnv(env),
+    auditRetentionMs: auditRetentionMs(given(env["DROVER_AUDIT_RETENTION"]) ?? "365d"),
     log: logFormat(given(env["DROVER_LOG"])),
   };
 };
@@ -127,6 +130,16 @@ const nodeGoneMs = (text: string): number => {
   const parsed = parseDuration(text);
   if (!parsed.ok || parsed.ms < leastNodeGoneMs || parsed.ms > maxLimitMs)
     throw new SettingError("DROVER_NODE_GONE_AFTER must be a duration from 1h to 3650d, such as 7d");
+  return parsed.ms;
+};
+
+// The database itself lets no entry go that is younger.
+const leastAuditMs = 24 * 3_600_000;
+
+const auditRetentionMs = (text: string): number => {
+  const parsed = parseDuration(text);
+  if (!parsed.ok || parsed.ms < leastAuditMs || parsed.ms > maxLimitMs)
+    throw new SettingError("DROVER_AUDIT_RETENTION must be a duration from 1d to 3650d, such as 365d");
   return parsed.ms;
 };
 

@@ -35,15 +35,18 @@ const answer = async (request: Request, { env, known, ctx }: Around): Promise<Re
   const publicUrl = known.config.publicUrl || new URL(request.url).origin;
   const here: Known = { ...known, config: { ...known.config, publicUrl } };
   const scope = openScope(env, here, (work) => ctx.waitUntil(work));
-  // Once the client has left, no code after the await where it stands is run: what must happen is begun here.
+  // Once the client has left, no code after the await where it stands is run, unless that is waited for: what waits ends then,
+  // and what was begun is brought to its end, with its entry in the audit.
   request.signal.addEventListener("abort", () => scope.leave());
-  const response = isAgentUpgrade(request)
-    ? await agentUpgrade(request, env, scope.needs)
-    : await app.fetch(request, {
+  const answering = isAgentUpgrade(request)
+    ? agentUpgrade(request, env, scope.needs)
+    : app.fetch(request, {
         needs: scope.needs,
         // Cloudflare's own word; nobody else can set it.
         address: request.headers.get("cf-connecting-ip") ?? "unknown",
       } satisfies AppBindings);
+  ctx.waitUntil(Promise.resolve(answering).catch(() => {}));
+  const response = await answering;
   ctx.waitUntil(scope.settled());
   return response;
 };

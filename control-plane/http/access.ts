@@ -72,7 +72,9 @@ const enroll: Route = route({
     "unsupported_media_type",
   ],
   handle: async ({ c, needs, body }) => {
-    const { node, repeated } = await enrollNode(needs, body);
+    const { node, joinTokenId, repeated } = await enrollNode(needs, body);
+    const actor = { actorKind: "join_token", actorId: joinTokenId, actorName: "join token" };
+    c.get("trail").note({ objectId: node.id, node: { id: node.id }, actor });
     return c.json({ nodeId: node.id, name: node.name }, repeated ? 200 : 201);
   },
 });

@@ -1,3 +1,4 @@
+import { auditView } from "#shared/api/audit.ts";
 import { page, problem } from "#shared/api/common.ts";
 import { fanoutNodeView, fanoutSummary, fanoutView } from "#shared/api/fanout.ts";
 import { nodeView } from "#shared/api/node.ts";
@@ -15,3 +16,4 @@ export const nodePage = page(nodeAnswer);
 export const fanoutPage = page(fanoutSummary.meta({ ref: "FanoutSummary" }));
 export const fanoutNodePage = page(fanoutNodeView.meta({ ref: "FanoutNode" }));
 export const tokenPage = page(tokenView.meta({ ref: "Token" }));
+export const auditPage = page(auditView.meta({ ref: "AuditEntry" }));

@@ -11,7 +11,19 @@ const keyShape = /^[\x21-\x7e]([\x20-\x7e]{0,253}[\x21-\x7e])?$/;
  * are a keyed digest of the body and the id of the object, never the answer.
  */
 export const once = async <T extends { id: string }>(
-  call: Pick<Call<unknown, unknown>, "c" | "needs" | "bodyText">,
+  call: Asking,
+  objectId: string,
+  make: () => Promise<T>,
+): Promise<Once<T>> => {
+  const outcome = await onceFor(call, objectId, make);
+  call.c.get("trail").note({ objectId: outcome.replayed ? outcome.id : outcome.made.id });
+  return outcome;
+};
+
+type Asking = Pick<Call<unknown, unknown>, "c" | "needs" | "bodyText">;
+
+const onceFor = async <T extends { id: string }>(
+  call: Asking,
   objectId: string,
   make: () => Promise<T>,
 ): Promise<Once<T>> => {

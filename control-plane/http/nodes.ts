@@ -64,7 +64,8 @@ const remove: Route = route({
   answers: { 204: { description: "Deleted" } },
   failures: ["not_found"],
   handle: async ({ c, needs }) => {
-    await deleteNode(needs, c.req.param("node") ?? "");
+    const { id, name } = await deleteNode(needs, c.req.param("node") ?? "");
+    c.get("trail").note({ node: { id, name } });
     return c.body(null, 204);
   },
 });

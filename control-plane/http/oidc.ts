@@ -1,6 +1,7 @@
 import { beginByProvider, pendingMs, signInByProvider } from "../actions/sign-in-by-provider.ts";
 import { readCookie, removeCookie, requireSafeAddress, sessionCookie, writeCookie } from "./cookies.ts";
 import { route, type Route } from "./route.ts";
+import { noteSignIn } from "./note-sign-in.ts";
 
 const callbackPath = "/v1/session/oidc/callback";
 
@@ -28,6 +29,7 @@ const finish: Route = route({
   method: "get",
   path: callbackPath,
   operationId: "returnFromProvider",
+  audited: true,
   summary: "Where the identity provider sends the browser back: begins a session and shows the console",
   tag: "access",
   answers: { 302: { description: "Signed in, to the console" } },
@@ -39,7 +41,8 @@ const finish: Route = route({
     removeCookie(c, publicUrl, pendingCookie);
     const redirectUri = `${publicUrl}${callbackPath}`;
     const callback = new URL(`${redirectUri}${new URL(c.req.url).search}`);
-    const { secret } = await signInByProvider(needs, { callback, sealed, redirectUri });
+    const { secret, principal } = await signInByProvider(needs, { callback, sealed, redirectUri });
+    noteSignIn(c, principal);
     writeCookie(c, publicUrl, sessionCookie, { value: secret, maxMs: signIn.maxMs });
     return c.redirect(`${publicUrl}/`, 302);
   },

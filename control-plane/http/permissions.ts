@@ -46,6 +46,7 @@ export const permissions = {
   listTokens: row("admin", "within", "within"),
   revokeToken: row("admin", "within", "within"),
   createJoinToken: row("admin", "refused", "refused"),
+  listAudit: row("admin", "refused", "refused"),
 
   getPolicy: row("viewer", "any", "refused"),
   setPolicy: row("admin", "refused", "refused"),

@@ -35,6 +35,7 @@ const attempt: Route = route({
   operationId: "tryPolicy",
   summary: "Judge a start without starting anything; a node's own policy is not asked",
   tag: "policy",
+  audited: false,
   body: tryPolicyBody,
   answers: { 200: { description: "The verdict", schema: policyVerdict.meta({ ref: "PolicyVerdict" }) } },
   failures: ["invalid_request", ...oversized],

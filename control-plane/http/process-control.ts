@@ -5,10 +5,12 @@ import { routeNotSupported } from "../actions/not-supported.ts";
 import { stopProcess } from "../actions/stop-process.ts";
 import { getProcess } from "../actions/wait-final.ts";
 import { waitForCondition } from "../actions/wait-condition.ts";
+import type { ProcessRow } from "../store/store.ts";
 import { processAnswer } from "./answers.ts";
 import { processId } from "./process-id.ts";
 import { processView } from "./process-view.ts";
 import { route, type Route } from "./route.ts";
+import { effected } from "./trail.ts";
 
 const oversized = ["payload_too_large", "unsupported_media_type"] as const;
 
@@ -18,6 +20,7 @@ const wait: Route = route({
   operationId: "waitForProcess",
   summary: "Wait for the first of: exit, a pattern in the output, an open port, quiet",
   tag: "processes",
+  audited: false,
   body: waitBody,
   answers: { 200: { description: "What was met, or null when the time ran out", schema: waitAnswer } },
   failures: ["invalid_request", "not_found", "node_offline", "pattern_too_slow", ...oversized],
@@ -58,10 +61,11 @@ const stop: Route = route({
   bodyOptional: true,
   answers: { 200: { description: "The process, final or `stopping`", schema: processAnswer } },
   failures: ["invalid_request", "not_found", ...oversized],
-  handle: async ({ c, needs, body, signal }) =>
-    c.json(
-      await processView(needs, await stopProcess(needs, processId(c), { graceMs: body.graceMs, signal })),
-    ),
+  handle: async ({ c, needs, body, signal }) => {
+    const asked = ({ id }: ProcessRow): void => effected(c.get("trail"), 200, id);
+    const stop = { graceMs: body.graceMs, signal, asked };
+    return c.json(await processView(needs, await stopProcess(needs, processId(c), stop)));
+  },
 });
 
 const stdin: Route = route({

@@ -14,11 +14,13 @@ import { cancelKey } from "../actions/stop-process.ts";
 import { ended, getProcess, waitFinal, waitUntil } from "../actions/wait-final.ts";
 import { Watch } from "../actions/watch.ts";
 import { requireWithin } from "../actions/within-scope.ts";
+import type { ProcessRow } from "../store/store.ts";
 import { processAnswer, processPage, processWithResultAnswer } from "./answers.ts";
 import { once } from "./idempotency.ts";
 import { processId } from "./process-id.ts";
 import { processView, processViews } from "./process-view.ts";
 import { route, type Call, type Route } from "./route.ts";
+import { effected } from "./trail.ts";
 
 const waitQuery = z.strictObject({ waitMs: waitMsQuery.optional() });
 
@@ -74,6 +76,7 @@ const startAndWait = async (call: StartCall): Promise<Response> => {
     const status = attached ? 200 : 201;
     if (query.waitMs === undefined)
       return c.json({ ...(await processView(needs, row)), ...(attached ? { attached } : {}) }, status);
+    effected(c.get("trail"), status, row.id);
     const limit = { waitMs: query.waitMs, signal: call.signal };
     const seen =
       watch !== undefined && row.id === id
@@ -183,7 +186,8 @@ const remove: Route = route({
   answers: { 204: { description: "Deleted" } },
   failures: ["not_found", "conflict"],
   handle: async ({ c, needs }) => {
-    await deleteProcess(needs, processId(c));
+    const { nodeId } = await deleteProcess(needs, processId(c));
+    c.get("trail").note({ node: { id: nodeId } });
     return c.body(null, 204);
   },
 });
@@ -205,7 +209,10 @@ const cancel: Route = route({
   handle: async ({ c, needs, body, signal }) => {
     await requireWithin(needs, body);
     if (body.node === undefined) return routeNotSupported("chatId");
-    const row = await cancelKey(needs, { node: body.node, key: body.key, signal });
+    const trail = c.get("trail");
+    const asked = ({ id }: ProcessRow): void => effected(trail, 200, id);
+    const row = await cancelKey(needs, { node: body.node, key: body.key, signal, asked });
+    if (row !== null) trail.note({ objectId: row.id });
     return c.json({ fenced: row === null, process: row === null ? null : await processView(needs, row) });
   },
 });

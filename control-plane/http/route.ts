@@ -9,11 +9,12 @@ import { Lifetime, type Lasting } from "./lifetime.ts";
 import type { OpenWaits } from "./open-waits.ts";
 import { authorize, isOpen, type OperationId } from "./permissions.ts";
 import { parseShape } from "./shape.ts";
+import type { Trail } from "./trail.ts";
 
 export type AppEnv = {
-  /** What the runtime says of a request. */
-  Bindings: { address?: string } | undefined;
-  Variables: { requestId: string; principal: Principal };
+  /** What the door of a runtime says of a request: where it came from, and its needs where each request brings its own. */
+  Bindings: { address?: string; needs?: Needs } | undefined;
+  Variables: { requestId: string; principal: Principal; trail: Trail };
 };
 
 /** One answer of a route for the API description: its schema, or the media type of a body that is no JSON. */
@@ -48,6 +49,8 @@ export type Contract<Q extends z.ZodType, B extends z.ZodType> = {
   uncounted?: boolean;
   /** Whether a request stays open, by what it asks for: a long poll, a stream, a download. */
   staysOpen?(asked: { query: z.output<Q>; body: z.output<B> }): boolean;
+  /** Whether it leaves an entry in the audit; unless said, all do but those that only get. */
+  audited?: boolean;
   query?: Q;
   body?: B;
   /** A missing body counts as `{}`. */
@@ -81,6 +84,7 @@ export const route = <Q extends z.ZodType = z.ZodUndefined, B extends z.ZodType 
             : parseJson(bodyText);
       const query = (contract.query && parseShape(contract.query, queryOf(c), "query")) as z.output<Q>;
       const body = (contract.body && parseShape(contract.body, sent, "body")) as z.output<B>;
+      c.get("trail").note({ body: sent });
       const principal = c.get("principal");
       if (!isOpen(contract.operationId)) authorize(contract.operationId, principal);
       const needs = principal === undefined ? around.needs : needsWithin(around.needs, principal.scope);

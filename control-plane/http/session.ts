@@ -7,6 +7,7 @@ import { removeCookie, requireSafeAddress, sessionCookie, writeCookie } from "./
 import { refuseOtherPages } from "./own-page.ts";
 import { viewOf } from "./principal-view.ts";
 import { route, type Route } from "./route.ts";
+import { noteSignIn } from "./note-sign-in.ts";
 
 const begin: Route = route({
   method: "post",
@@ -30,6 +31,7 @@ const begin: Route = route({
     // Before the code is used up.
     requireSafeAddress(publicUrl);
     const { secret, principal } = await signIn(needs, body);
+    noteSignIn(c, principal);
     writeCookie(c, publicUrl, sessionCookie, { value: secret, maxMs: limits.maxMs });
     return c.json(viewOf(principal, needs.config), 201);
   },

@@ -4,6 +4,8 @@ import type { Needs } from "../needs.ts";
 const eventsMs = 7 * 24 * 3_600_000;
 const idempotencyMs = 24 * 3_600_000;
 const pruneBatch = 1000;
+/** There are more of them than of processes, and nothing hangs on them. */
+const auditBatch = 5000;
 /** Batches of one sweep: a long backlog is spread over several, so that no sweep holds up the next tick for long. */
 const pruneBatches = 50;
 
@@ -29,16 +31,19 @@ export async function endLeases(needs: Needs): Promise<void> {
   log.info("node.leases_over", { nodeIds: over });
 }
 
-/** Forgets ended processes, fan-outs and tokens past their retention, sign-ins that are over, events past their week and idempotency keys past their day. */
+/**
+ * Forgets ended processes, fan-outs, tokens and entries of the audit past their retention, sign-ins that are over, events past
+ * their week and idempotency keys past their day.
+ */
 export async function prune(needs: Needs): Promise<void> {
   const { store, config, log } = needs;
   const at = needs.now().getTime();
-  let processes = 0;
-  for (let batch = 0; batch < pruneBatches; batch += 1) {
-    const pruned = await store.processes.prune(new Date(at - config.retentionMs), pruneBatch);
-    processes += pruned;
-    if (pruned < pruneBatch) break;
-  }
+  const processes = await inBatches(pruneBatch, (most) =>
+    store.processes.prune(new Date(at - config.retentionMs), most),
+  );
+  const audit = await inBatches(auditBatch, (most) =>
+    store.audit.prune(new Date(at - config.auditRetentionMs), most),
+  );
   const fanouts = await store.fanouts.prune(new Date(at - config.retentionMs), pruneBatch);
   const keys = await store.idempotency.prune(new Date(at - idempotencyMs));
   const events = await store.events.prune(new Date(at - eventsMs));
@@ -46,6 +51,16 @@ export async function prune(needs: Needs): Promise<void> {
   const idleSince = new Date(at - config.signIn.idleMs);
   const sessions = await store.consoleSessions.prune({ now: new Date(at), idleSince });
   await store.signInCodes.prune(new Date(at));
-  if (processes + fanouts + keys + events + tokens + sessions > 0)
-    log.info("records.pruned", { processes, fanouts, keys, events, tokens, sessions });
+  const pruned = { processes, fanouts, keys, events, tokens, sessions, audit };
+  if (Object.values(pruned).some((count) => count > 0)) log.info("records.pruned", pruned);
 }
+
+const inBatches = async (most: number, prune: (most: number) => Promise<number>): Promise<number> => {
+  let all = 0;
+  for (let batch = 0; batch < pruneBatches; batch += 1) {
+    const pruned = await prune(most);
+    all += pruned;
+    if (pruned < most) break;
+  }
+  return all;
+};

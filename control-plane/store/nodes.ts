@@ -139,7 +139,12 @@ export type JoinTokenRow = JoinTokenBody & {
   uses: number;
 };
 export type EnrollOutcome =
-  | { outcome: "enrolled" | "repeated"; node: NodeRow; replacedNodeId?: string | undefined }
+  | {
+      outcome: "enrolled" | "repeated";
+      node: NodeRow;
+      joinTokenId: string;
+      replacedNodeId?: string | undefined;
+    }
   | {
       outcome:
         | "bad_token"

@@ -1,4 +1,5 @@
 import type { ConsoleSessions, SignInCodes } from "./console-sessions.ts";
+import type { Audit } from "./audit.ts";
 import type { Instances, Leases, Letters, Notices } from "./cluster.ts";
 import type { Events } from "./events.ts";
 import type { Fanouts } from "./fanouts.ts";
@@ -10,6 +11,7 @@ import type { Secrets } from "./secrets.ts";
 import type { Tokens } from "./tokens.ts";
 
 export type { ConsoleSession, SessionUser } from "./console-sessions.ts";
+export type { AuditEntry, AuditFilter, AuditPosition } from "./audit.ts";
 export type { EventPosition, EventRow, NewEvent } from "./events.ts";
 export type * from "./fanouts.ts";
 export type * from "./nodes.ts";
@@ -43,6 +45,7 @@ export interface Store {
   policies: Policies;
   secrets: Secrets;
   sealedValues: SealedValues;
+  audit: Audit;
   /** Resolves when the database answers and its schema is current; else says what to do. */
   ready(): Promise<{ ready: true } | { ready: false; reason: string }>;
   close(): Promise<void>;

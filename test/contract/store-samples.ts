@@ -2,6 +2,7 @@ import { vi } from "vitest";
 import { newId } from "#shared/ids.ts";
 import type { Launch } from "#shared/link/launch.ts";
 import type {
+  AuditEntry,
   EventPosition,
   EventRow,
   JoinTokenRow,
@@ -184,3 +185,11 @@ export const newSession: NewSession = {
   clockSkewMs: null,
   now: noon,
 };
+
+export const auditEntry = (change: Partial<AuditEntry> = {}): AuditEntry => ({
+  ...{ id: newId("aud"), at: noon, requestId: newId("req") },
+  ...{ actorKind: "token", actorId: newId("tok"), actorName: "ci", address: "192.0.2.1" },
+  ...{ operation: "startProcess", objectKind: "process", objectId: null, nodeId: null, nodeName: null },
+  ...{ input: { command: "uname -a" }, status: 201, code: null },
+  ...change,
+});

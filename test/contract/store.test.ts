@@ -4,6 +4,7 @@ import { openPostgresStore } from "../../control-plane/store/postgres/open.ts";
 import type { Store } from "../../control-plane/store/store.ts";
 import { testDatabase, type TestDatabase } from "../support/postgres.ts";
 import { consoleSessionsContract } from "./store-console-sessions.ts";
+import { auditContract } from "./store-audit.ts";
 import { eventsContract } from "./store-events.ts";
 import { fanoutsContract } from "./store-fanouts.ts";
 import { fanoutStepsContract } from "./store-fanout-steps.ts";
@@ -60,4 +61,8 @@ describe("the Postgres store", () => {
   sightContract(() => store);
   consoleSessionsContract(() => store);
   secretsContract(() => store);
+  auditContract(
+    () => store,
+    () => database.url,
+  );
 });

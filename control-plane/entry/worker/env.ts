@@ -24,6 +24,7 @@ export type Env = {
   DROVER_REQUESTS_PER_ADDRESS?: string;
   DROVER_FAILED_PER_MINUTE?: string;
   DROVER_OPEN_PER_TOKEN?: string;
+  DROVER_AUDIT_RETENTION?: string;
 };
 
 /** There is one hub: the topics of all nodes meet there. The verbs of an object are called by way of its stub. */

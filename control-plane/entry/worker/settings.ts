@@ -21,16 +21,20 @@ let known: { env: Env; made: Known } | undefined;
 /** Throws a SettingError that says which binding is missing or wrong, and how it is set. */
 export const knownOf = async (env: Env): Promise<Known> => {
   if (known?.env === env) return known.made;
-  const { adminToken, secretKeys, publicUrl, nodeGoneMs, maxQueued, signIn, limits } = settingsFromEnv({
-    ...texts(env),
-    DROVER_LOG: "json",
-  });
+  const { adminToken, secretKeys, publicUrl, nodeGoneMs, auditRetentionMs, maxQueued, signIn, limits } =
+    settingsFromEnv({
+      ...texts(env),
+      DROVER_LOG: "json",
+    });
   if (adminToken === undefined) throw missing("DROVER_ADMIN_TOKEN", "the token of whoever uses the API");
   if (secretKeys === undefined)
     throw missing("DROVER_SECRET_KEY", "32 bytes in base64: openssl rand -base64 32");
   const log = createLog("json", (line) => console.log(line.trimEnd()));
   const made: Known = {
-    config: await configWith({ adminToken, publicUrl, nodeGoneMs, signIn, limits, version }, log),
+    config: await configWith(
+      { adminToken, publicUrl, nodeGoneMs, auditRetentionMs, signIn, limits, version },
+      log,
+    ),
     seal: await sealWith(...secretKeys),
     log,
     maxQueued,
@@ -58,6 +62,7 @@ const texts = ({ DROVER_ADMIN_TOKEN, DROVER_SECRET_KEY, DROVER_PUBLIC_URL, ...re
   DROVER_REQUESTS_PER_ADDRESS: rest.DROVER_REQUESTS_PER_ADDRESS,
   DROVER_FAILED_PER_MINUTE: rest.DROVER_FAILED_PER_MINUTE,
   DROVER_OPEN_PER_TOKEN: rest.DROVER_OPEN_PER_TOKEN,
+  DROVER_AUDIT_RETENTION: rest.DROVER_AUDIT_RETENTION,
 });
 
 const missing = (name: string, what: string): SettingError =>

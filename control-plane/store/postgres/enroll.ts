@@ -17,7 +17,7 @@ export async function enroll(sql: Sql, input: EnrollInput): Promise<EnrollOutcom
   const [token] = await sql<Token[]>`select * from join_tokens where hash = ${input.tokenHash} for update`;
   if (!token) return { outcome: "bad_token" };
   const repeated = await enrolledBefore(sql, token, input);
-  if (repeated) return { outcome: "repeated", node: nodeRow(repeated) };
+  if (repeated) return { outcome: "repeated", node: nodeRow(repeated), joinTokenId: token.id };
   const refusal = refusalOf(token, input);
   if (refusal) return { outcome: refusal };
   const placed = (await createNode(sql, token, input)) ?? (await replaceNode(sql, token, input));
@@ -27,7 +27,13 @@ export async function enroll(sql: Sql, input: EnrollInput): Promise<EnrollOutcom
   if (!node) throw new Error(`The node ${placed.id} vanished while it was enrolled.`);
   const data = { name: node.name, replaced: placed.replaced };
   await appendEvents(sql, [{ at: input.now, type: "node.enrolled", nodeId: node.id, data }]);
-  return { outcome: "enrolled", node, ...(placed.replaced ? { replacedNodeId: placed.id } : {}) };
+  const joinTokenId = token.id;
+  return {
+    outcome: "enrolled",
+    node,
+    joinTokenId,
+    ...(placed.replaced ? { replacedNodeId: placed.id } : {}),
+  };
 }
 
 async function enrolledBefore(sql: Sql, token: Token, input: EnrollInput): Promise<NodeRecord | undefined> {

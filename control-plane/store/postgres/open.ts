@@ -1,5 +1,6 @@
 import type { Store } from "../store.ts";
 import { migrationsPending } from "../migrate.ts";
+import { auditStore } from "./audit.ts";
 import { type DatabaseOptions } from "./client.ts";
 import { openPool, type Pool } from "./pool.ts";
 import { consoleSessionStore, signInCodeStore } from "./console-sessions.ts";
@@ -42,6 +43,7 @@ export function openPostgresStore(options: DatabaseOptions): Store {
     policies: withUnavailable(policyStore(sql)),
     secrets: withUnavailable(secretStore(sql)),
     sealedValues: withUnavailable(sealedValueStore(sql)),
+    audit: withUnavailable(auditStore(sql)),
     ready: () => readiness(sql),
     close: () => sql.end({ timeout: closeLimitS }),
   };

@@ -13,6 +13,7 @@ describe("the settings of a control plane", () => {
       maxQueued: 100_000,
       nodeGoneMs: 7 * 86_400_000,
       signIn: { idleMs: 43_200_000, maxMs: 7 * 86_400_000, oidc: undefined },
+      auditRetentionMs: 365 * 86_400_000,
       limits: { requestsPerToken: 2000, requestsPerAddress: 200, failedPerMinute: 60, openPerToken: 5000 },
       trustedProxies: undefined,
       ...{ databaseUrl: undefined, adminToken: undefined, secretKeys: undefined, publicUrl: undefined },
@@ -23,8 +24,8 @@ describe("the settings of a control plane", () => {
     const env = {
       ...{ DROVER_HOST: "0.0.0.0", DROVER_PORT: "1", DATABASE_URL: "postgres://db/a", DROVER_DATA_DIR: "/a" },
       ...{ DROVER_ADMIN_TOKEN: "token", DROVER_SECRET_KEY: key, DROVER_PUBLIC_URL: "https://drover.test/" },
-      DROVER_NODE_GONE_AFTER: "12h",
       ...{ DROVER_SESSION_IDLE: "30m", DROVER_SESSION_MAX: "1d" },
+      ...{ DROVER_NODE_GONE_AFTER: "12h", DROVER_AUDIT_RETENTION: "90d" },
     };
     const flags = { host: "::1", port: "0", databaseUrl: "postgresql://db/b", dataDir: "/b" };
     expect(settingsFromEnv(env, flags)).toMatchObject({
@@ -32,6 +33,7 @@ describe("the settings of a control plane", () => {
       ...{ adminToken: "token", secretKeys: [new Uint8Array(32).fill(7)], publicUrl: "https://drover.test" },
       nodeGoneMs: 43_200_000,
       signIn: { idleMs: 1_800_000, maxMs: 86_400_000 },
+      auditRetentionMs: 90 * 86_400_000,
     });
     const keys = ` ${key},${Buffer.alloc(32, 8).toString("base64")}\n${Buffer.alloc(32, 9).toString("base64")}`;
     expect(settingsFromEnv({ DROVER_SECRET_KEY: keys }).secretKeys).toEqual(
@@ -87,6 +89,8 @@ describe("the settings of a control plane", () => {
     ["DROVER_REQUESTS_PER_ADDRESS", "-1"],
     ["DROVER_FAILED_PER_MINUTE", "many"],
     ["DROVER_OPEN_PER_TOKEN", "1.5"],
+    ["DROVER_AUDIT_RETENTION", "365"],
+    ["DROVER_AUDIT_RETENTION", "23h"],
   ])("%s=%s is one line that names it and does not repeat it", (name, value) => {
     const thrown = () => settingsFromEnv({ [name]: value });
     expect(thrown).toThrow(

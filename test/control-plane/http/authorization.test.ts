@@ -63,6 +63,7 @@ const cases: Record<string, Case> = {
   ),
   revokeToken: of("admin", "+000000", ({ token }) => [`DELETE /v1/tokens/${token}`]),
   createJoinToken: of("admin", "+xxxxxx", () => ["POST /v1/join-tokens", {}]),
+  listAudit: of("admin", "+xxxxxx", () => ["GET /v1/audit"]),
 
   getPolicy: of("viewer", "+++xxxx", () => ["GET /v1/policy"]),
   setPolicy: of("admin", "+xxxxxx", () => ["PUT /v1/policy", {}]),

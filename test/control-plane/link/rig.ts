@@ -82,6 +82,7 @@ async function rigOn({ url, times, wrap, key }: RigOptions) {
       nodeGoneMs: 7 * 86_400_000,
       signIn: { idleMs: 3_600_000, maxMs: 86_400_000, oidc: undefined },
       limits: { requestsPerToken: 0, requestsPerAddress: 0, failedPerMinute: 0, openPerToken: 0 },
+      auditRetentionMs: 365 * 86_400_000,
     },
     log,
     instance: cluster.self,

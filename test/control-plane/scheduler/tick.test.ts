@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { newId } from "#shared/ids.ts";
 import { findNode } from "../../../control-plane/actions/find-node.ts";
 import { nodeStatus } from "../../../control-plane/actions/node-presence.ts";
 import { tick } from "../../../control-plane/scheduler/tick.ts";
 import { startTicker } from "../../../control-plane/scheduler/ticker.ts";
-import { eventsBegin, settledEvents } from "../../contract/store-samples.ts";
+import { auditEntry, eventsBegin, settledEvents } from "../../contract/store-samples.ts";
 import { exited } from "../link/far-end.ts";
 import { openRig, type Rig } from "../link/rig.ts";
 
@@ -161,6 +162,17 @@ describe("a tick", () => {
     expect(await row(start.id)).toBeDefined();
     await tick(rig.needs, state);
     expect(await row(start.id)).toBeUndefined();
+  });
+
+  it("deletes entries of the audit past theirs", async () => {
+    const { audit } = rig.store;
+    const { auditRetentionMs } = rig.needs.config;
+    const actorId = newId("tok");
+    const ages = [auditRetentionMs + second, auditRetentionMs - 60 * second];
+    for (const age of ages)
+      await audit.append(auditEntry({ actorId, at: new Date(Date.now() - age), input: { age } }));
+    await tickAfter(0);
+    expect(await audit.list({ actor: actorId, limit: 9 })).toMatchObject([{ input: { age: ages[1] } }]);
   });
 });
 
