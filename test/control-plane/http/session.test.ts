@@ -174,7 +174,8 @@ describe("a session", () => {
     const stream = new Reader(await page.fetch("GET /v1/events"));
     expect(await stream.next()).toMatchObject({ event: "begin" });
     service.rig.clock.aheadMs += 3_600_000;
-    expect(await stream.next()).toBeUndefined();
+    // What happens in the fleet meanwhile may come first; then the stream ends.
+    await stream.rest();
   });
 
   it("has the Idempotency-Keys of its token", async () => {
