@@ -93,8 +93,9 @@ export class Stdin {
   #closed = false;
   async #endKeeper(): Promise<void> {
     this.#closed = true;
-    // The pipe has a reader for a moment before the keeper is in the record, which it is before the command begins.
-    for (let look = 0; this.#child.tree.keeperPid === null && this.#child.phase === "claimed"; look++) {
+    // The command opens the pipe before it has begun: without a writer, which the keeper is then, that would last for ever, and
+    // what was written would be gone.
+    for (let look = 0; this.#child.phase === "claimed"; look++) {
       await sleep(lookEveryMs[look] ?? 50);
       this.#child.look();
     }

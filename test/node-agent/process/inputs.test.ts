@@ -50,10 +50,14 @@ describe("what a command is given", () => {
     }
   });
 
-  it("gives an end of file that comes before the keeper of the pipe is known", async () => {
-    // A shell that stands still in the moment in which the pipe has a reader and the record no keeper.
+  const staysReader = String.raw`s/ 5<&-$/; sleep 0.3; exec 5<\&-/`;
+  it.each([
+    ["the keeper of the pipe is known", staysReader],
+    ["the command has opened the pipe", `${staysReader}; s/^exec </sleep 0.3; exec </`],
+  ])("gives an end of file that comes before %s", async (_when, slower) => {
+    // A shell that stands still in that moment, and where the pipe has a reader for a moment before.
     const shell = join(bench.dir, "slow-shell");
-    const script = `sed 's/ 5<&-$/; sleep 0.3; exec 5<\\&-/' "$1" >"$1.slow"; exec /bin/sh "$1.slow"`;
+    const script = `sed '${slower}' "$1" >"$1.slow"; exec /bin/sh "$1.slow"`;
     writeFileSync(shell, `#!/bin/sh\n${script}\n`, { mode: 0o755 });
     const slow = new Bench({ shell });
     onTestFinished(() => slow.close());
