@@ -1,8 +1,11 @@
+import { DroverError } from "#shared/errors.ts";
 import type { Needs } from "../needs.ts";
 import type { AuditEntry } from "../store/store.ts";
 
 /** An answer waits no longer than this for its entry. */
 const withinMs = 5000;
+
+const tooLate = (): DroverError => new DroverError("unavailable", "the database did not take it in time");
 
 /** Writes an entry. One that cannot be written goes to the log as it is; nothing fails for it. */
 export const recordAudit = async (
@@ -10,11 +13,13 @@ export const recordAudit = async (
   entry: AuditEntry,
 ): Promise<void> => {
   const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error("the database did not take it in time")), withinMs);
+  const timer = setTimeout(() => late.reject(tooLate()), withinMs);
   try {
     await Promise.race([store.audit.append(entry), late.promise]);
   } catch (error) {
-    log.error("audit.failed", { entry, error });
+    // A database that is away is no fault of this program, however much an auditor has to know of it.
+    const isAway = error instanceof DroverError && error.code === "unavailable";
+    log[isAway ? "warn" : "error"]("audit.failed", { entry, error });
   } finally {
     clearTimeout(timer);
   }

@@ -1,3 +1,4 @@
+import { DroverError } from "#shared/errors.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AuditView } from "#shared/api/audit.ts";
 import { newId } from "#shared/ids.ts";
@@ -94,14 +95,19 @@ describe("GET /v1/audit", () => {
 });
 
 describe("an entry that cannot be written", () => {
-  it("is logged whole, and what was done is answered all the same", async () => {
+  it.each([
+    ["error", new Error("a bug")],
+    // What a database does now and then.
+    ["warn", new DroverError("unavailable", "The database does not answer.")],
+  ])("is logged whole as %s, and what was done is answered all the same", async (level, failure) => {
     const logged: { event: string; fields: Record<string, unknown> }[] = [];
     const service = await openService();
     const { audit } = service.needs.store;
-    const append = () => Promise.reject(new Error("the disk is full"));
+    const hear = (event: string, fields: Record<string, unknown> = {}) => void logged.push({ event, fields });
+    const append = () => Promise.reject(failure);
     const broken = await openService({
       store: { ...service.needs.store, audit: { ...audit, append } },
-      log: { ...service.needs.log, error: (event, fields = {}) => void logged.push({ event, fields }) },
+      log: { ...service.needs.log, [level]: hear },
     });
     const answer = await broken.post("/v1/join-tokens", { labels: { a: "b" } });
     expect(answer.status).toBe(201);
@@ -110,7 +116,7 @@ describe("an entry that cannot be written", () => {
         event: "audit.failed",
         fields: {
           entry: { operation: "createJoinToken", input: { labels: { a: "b" } }, status: 201 },
-          error: { message: "the disk is full" },
+          error: { message: failure.message },
         },
       },
     ]);
