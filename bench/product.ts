@@ -104,6 +104,9 @@ export function environment(folder: string): Record<string, string> {
     DROVER_HOST: "127.0.0.1",
     DROVER_PORT: "0",
     DROVER_ADMIN_TOKEN: adminToken,
+    // All that a bench asks comes from one address and by one token.
+    DROVER_REQUESTS_PER_ADDRESS: "0",
+    DROVER_REQUESTS_PER_TOKEN: "0",
   };
 }
 

@@ -1,5 +1,5 @@
 import type { ChildProcess } from "node:child_process";
-import { type FSWatcher, watch } from "node:fs";
+import { existsSync, type FSWatcher, watch } from "node:fs";
 import type { SignalName } from "#shared/signals.ts";
 import type { ProcessStatus } from "#shared/process-state.ts";
 import type { Report } from "#shared/link/report.ts";
@@ -280,8 +280,11 @@ export class Child {
   /** Changes the hard limit, counted from the start; false when that moment has passed or the process is gone. */
   extend(timeoutMs: number): boolean {
     if (this.phase === "ended" || this.limits.elapsedMs() >= timeoutMs) return false;
-    this.#spec = { ...this.#spec, timeoutMs };
-    rewriteSpec(this.folder, this.#spec);
+    const spec = { ...this.#spec, timeoutMs };
+    // Forgotten in this moment, folder and all.
+    if (!existsSync(this.folder.run)) return false;
+    rewriteSpec(this.folder, spec);
+    this.#spec = spec;
     this.limits.change(this.#spec);
     return true;
   }
