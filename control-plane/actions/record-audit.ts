@@ -1,4 +1,5 @@
 import { DroverError } from "#shared/errors.ts";
+import { within } from "#shared/within.ts";
 import type { Needs } from "../needs.ts";
 import type { AuditEntry } from "../store/store.ts";
 
@@ -12,15 +13,12 @@ export const recordAudit = async (
   { store, log }: Pick<Needs, "store" | "log">,
   entry: AuditEntry,
 ): Promise<void> => {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(tooLate()), withinMs);
   try {
-    await Promise.race([store.audit.append(entry), late.promise]);
+    const appended = store.audit.append(entry).then(() => true);
+    if ((await within(appended, withinMs)) === undefined) throw tooLate();
   } catch (error) {
     // A database that is away is no fault of this program, however much an auditor has to know of it.
     const isAway = error instanceof DroverError && error.code === "unavailable";
     log[isAway ? "warn" : "error"]("audit.failed", { entry, error });
-  } finally {
-    clearTimeout(timer);
   }
 };

@@ -3,6 +3,7 @@
 // (hub-object.ts). The order of effects is that of every instance: rows first, then pushes and notices, which are hints.
 
 import { createAppOf } from "../app.ts";
+import type { AppEnv } from "../http/route.ts";
 import type { Needs } from "../needs.ts";
 import { agentUpgrade, isAgentUpgrade } from "./worker/agent-upgrade.ts";
 import { type Env, hubOf } from "./worker/env.ts";
@@ -13,10 +14,8 @@ import { unset } from "./worker/unset.ts";
 export { HubObject } from "./hub-object.ts";
 export { LinkObject } from "./link-object.ts";
 
-type AppBindings = { needs: Needs; address: string };
-
 /** One for each isolate: to make one costs more than most requests. */
-const app = createAppOf((c) => (c.env as AppBindings).needs);
+const app = createAppOf((c) => c.env?.needs as Needs);
 
 export default {
   async fetch(request, env, ctx) {
@@ -44,7 +43,7 @@ const answer = async (request: Request, { env, known, ctx }: Around): Promise<Re
         needs: scope.needs,
         // Cloudflare's own word; nobody else can set it.
         address: request.headers.get("cf-connecting-ip") ?? "unknown",
-      } satisfies AppBindings);
+      } satisfies AppEnv["Bindings"]);
   ctx.waitUntil(Promise.resolve(answering).catch(() => {}));
   const response = await answering;
   ctx.waitUntil(scope.settled());

@@ -6,6 +6,7 @@ import { exportAudit } from "../actions/export-audit.ts";
 import type { AuditEntry, AuditFilter, AuditPosition } from "../store/store.ts";
 import { auditPage } from "./answers.ts";
 import { byteStream } from "./byte-stream.ts";
+import { onePage } from "./one-page.ts";
 import { route, type AppEnv, type Call, type Route } from "./route.ts";
 
 const view = ({ actorKind, actorId, actorName, objectKind, objectId, ...entry }: AuditEntry): AuditView => {
@@ -33,7 +34,7 @@ export const auditRoute: Route = route({
   query: auditQuery,
   answers: { 200: { description: "One page; with NDJSON each line is an entry", schema: auditPage } },
   failures: ["invalid_request"],
-  handle: (call) => (isExport(call) ? everything(call) : onePage(call)),
+  handle: (call) => (isExport(call) ? everything(call) : somePage(call)),
 });
 
 type AuditCall = Call<AuditQuery, undefined>;
@@ -43,13 +44,13 @@ const accepts = (c: Context<AppEnv>): boolean => (c.req.header("accept") ?? "").
 const isExport = ({ c, query }: AuditCall): boolean =>
   (query.format ?? (accepts(c) ? "ndjson" : "json")) === "ndjson";
 
-const onePage = async ({ c, needs, query }: AuditCall): Promise<Response> => {
-  const { limit = 50 } = query;
-  // One more than asked tells whether there is a next page.
-  const rows = await needs.store.audit.list({ ...filterOf(query), limit: limit + 1 });
-  const page = rows.slice(0, limit);
-  const last = page.at(-1);
-  const nextCursor = rows.length > page.length && last !== undefined ? cursorOf(last) : null;
+const somePage = async ({ c, needs, query }: AuditCall): Promise<Response> => {
+  const filter = filterOf(query);
+  const { page, nextCursor } = await onePage(
+    query.limit ?? 50,
+    (limit) => needs.store.audit.list({ ...filter, limit }),
+    cursorOf,
+  );
   return c.json({ data: page.map(view), nextCursor });
 };
 

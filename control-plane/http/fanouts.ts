@@ -13,6 +13,7 @@ import { fanoutAnswer, fanoutNodePage, fanoutPage } from "./answers.ts";
 import { fanoutNodeView, fanoutSummary, fanoutView } from "./fanout-view.ts";
 import { once } from "./idempotency.ts";
 import type { OperationId } from "./permissions.ts";
+import { onePage } from "./one-page.ts";
 import { route, type AppEnv, type Route } from "./route.ts";
 
 /** The id in the path; what has not the shape of one is no fan-out and never reaches the database. */
@@ -55,13 +56,12 @@ const list: Route = route({
   failures: ["invalid_request"],
   handle: async ({ c, needs, query }) => {
     if (query.cursor !== undefined && !isId("fan", query.cursor)) throw badCursor();
-    // One more than asked tells whether there is a next page.
-    const rows = await needs.store.fanouts.list({ limit: query.limit + 1, after: query.cursor });
-    const page = rows.slice(0, query.limit);
-    return c.json({
-      data: page.map(fanoutSummary),
-      nextCursor: rows.length > page.length ? (page.at(-1)?.id ?? null) : null,
-    });
+    const { page, nextCursor } = await onePage(
+      query.limit,
+      (limit) => needs.store.fanouts.list({ limit, after: query.cursor }),
+      ({ id }) => id,
+    );
+    return c.json({ data: page.map(fanoutSummary), nextCursor });
   },
 });
 
@@ -101,12 +101,12 @@ const nodes: Route = route({
     const { id } = await getFanout(needs, fanoutId(c));
     if (query.cursor !== undefined && !/^\d{1,6}$/.test(query.cursor)) throw badCursor();
     const after = query.cursor === undefined ? undefined : Number(query.cursor);
-    const rows = await needs.store.fanouts.nodes(id, { limit: query.limit + 1, after });
-    const page = rows.slice(0, query.limit);
-    return c.json({
-      data: page.map(fanoutNodeView),
-      nextCursor: rows.length > page.length ? String(page.at(-1)?.position) : null,
-    });
+    const { page, nextCursor } = await onePage(
+      query.limit,
+      (limit) => needs.store.fanouts.nodes(id, { limit, after }),
+      ({ position }) => String(position),
+    );
+    return c.json({ data: page.map(fanoutNodeView), nextCursor });
   },
 });
 

@@ -19,6 +19,7 @@ import { processAnswer, processPage, processWithResultAnswer } from "./answers.t
 import { once } from "./idempotency.ts";
 import { processId } from "./process-id.ts";
 import { processView, processViews } from "./process-view.ts";
+import { onePage } from "./one-page.ts";
 import { route, type Call, type Route } from "./route.ts";
 import { effected } from "./trail.ts";
 
@@ -116,20 +117,13 @@ const list: Route = route({
     if (query.cursor !== undefined && !isId("proc", query.cursor))
       throw invalid([{ path: "cursor", message: "is not a cursor of this list" }]);
     const nodeId = query.node === undefined ? undefined : (await findNode(needs, query.node)).id;
-    // One more than asked tells whether there is a next page.
-    const rows = await needs.store.processes.list({
-      nodeId,
-      chatId: query.chat,
-      fanoutId: query.fanout,
-      ...filter,
-      limit: query.limit + 1,
-      after: query.cursor,
-    });
-    const page = rows.slice(0, query.limit);
-    return c.json({
-      data: await processViews(needs, page),
-      nextCursor: rows.length > page.length ? (page.at(-1)?.id ?? null) : null,
-    });
+    const bounds = { nodeId, chatId: query.chat, fanoutId: query.fanout, ...filter, after: query.cursor };
+    const { page, nextCursor } = await onePage(
+      query.limit,
+      (limit) => needs.store.processes.list({ ...bounds, limit }),
+      ({ id }) => id,
+    );
+    return c.json({ data: await processViews(needs, page), nextCursor });
   },
 });
 

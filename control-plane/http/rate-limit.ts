@@ -2,6 +2,7 @@ import type { Context, MiddlewareHandler } from "hono";
 import { DroverError } from "#shared/errors.ts";
 import { sha256Hex } from "#shared/secret-text.ts";
 import type { Needs } from "../needs.ts";
+import { addressOf } from "./address.ts";
 import { addressKey } from "./address-key.ts";
 import { readCookie, sessionCookie } from "./cookies.ts";
 import { Buckets, type Rate, type Take } from "./buckets.ts";
@@ -37,7 +38,7 @@ export const limitAddress = (needsOf: NeedsOf): MiddlewareHandler<AppEnv> => {
   return async (c, next) => {
     const { config, now } = needsOf(c);
     const rate = config.limits.requestsPerAddress;
-    if (rate > 0) pass(c, buckets.take(addressOf(c), perSecond(rate), now().getTime()), rate);
+    if (rate > 0) pass(c, buckets.take(keyOf(c), perSecond(rate), now().getTime()), rate);
     await next();
   };
 };
@@ -57,7 +58,7 @@ export const slowAttempts = (needsOf: NeedsOf): MiddlewareHandler<AppEnv> => {
     const { config, now } = needsOf(c);
     const rate = perMinute(config.limits.failedPerMinute);
     if (rate.burst === 0) return next();
-    const address = addressOf(c);
+    const address = keyOf(c);
     const left = failures.look(address, rate, now().getTime());
     const { publicUrl } = config;
     if (!left.ok && !known.has(await credentialHash(c, publicUrl)))
@@ -93,5 +94,4 @@ const remember = (known: Set<string>, hash: string): void => {
 const tooMany = (what: string, { waitS }: Take): DroverError =>
   new DroverError("rate_limited", `${what}; try again in ${waitS} s`, { retryAfterS: waitS });
 
-/** The runtime's door says who is at the other end. */
-const addressOf = (c: Context<AppEnv>): string => addressKey(c.env?.address ?? "unknown");
+const keyOf = (c: Context<AppEnv>): string => addressKey(addressOf(c) ?? "unknown");

@@ -1,4 +1,5 @@
 import type { Context } from "hono";
+import { within } from "#shared/within.ts";
 import { readerIsStuck } from "./byte-stream.ts";
 import type { AppEnv, Call } from "./route.ts";
 
@@ -67,7 +68,7 @@ export const eventStream = (
         clearTimeout(stuck);
         pending ??= nextStep(source);
         const step = await within(pending, times.pingEveryMs);
-        if (step !== "ping") pending = undefined;
+        if (step !== undefined) pending = undefined;
         if (step === "end" || source.signal.aborted) {
           close();
           return controller.close();
@@ -76,7 +77,7 @@ export const eventStream = (
           close();
           return controller.close();
         }
-        controller.enqueue(step === "ping" ? ping : encode(step));
+        controller.enqueue(step === undefined ? ping : encode(step));
         stuck = setTimeout(() => {
           close();
           controller.error(readerIsStuck());
@@ -98,16 +99,6 @@ const nextStep = async (source: SseSource): Promise<Step> => {
     return next.done === true ? "end" : next.value;
   } catch (error) {
     return { error };
-  }
-};
-
-const within = async (step: Promise<Step>, ms: number): Promise<Step | "ping"> => {
-  const { promise, resolve } = Promise.withResolvers<"ping">();
-  const timer = setTimeout(() => resolve("ping"), ms);
-  try {
-    return await Promise.race([step, promise]);
-  } finally {
-    clearTimeout(timer);
   }
 };
 

@@ -9,6 +9,7 @@ import type { Needs } from "../needs.ts";
 import type { TokenRow } from "../store/store.ts";
 import { tokenPage } from "./answers.ts";
 import { once } from "./idempotency.ts";
+import { onePage } from "./one-page.ts";
 import { route, type Route } from "./route.ts";
 
 const view = ({ hash: _hash, createdAt, expiresAt, lastUsedAt, ...row }: TokenRow): TokenView => ({
@@ -61,17 +62,13 @@ const list: Route = route({
   handle: async ({ c, needs, query, principal }) => {
     if (query.cursor !== undefined && !isId("tok", query.cursor))
       throw invalid([{ path: "cursor", message: "is not a cursor of this list" }]);
-    // One more than asked tells whether there is a next page.
-    const rows = await needs.store.tokens.list({
-      createdBy: madeBy(principal),
-      limit: query.limit + 1,
-      after: query.cursor,
-    });
-    const page = rows.slice(0, query.limit);
-    return c.json({
-      data: page.map(view),
-      nextCursor: rows.length > page.length ? (page.at(-1)?.id ?? null) : null,
-    });
+    const bounds = { createdBy: madeBy(principal), after: query.cursor };
+    const { page, nextCursor } = await onePage(
+      query.limit,
+      (limit) => needs.store.tokens.list({ ...bounds, limit }),
+      ({ id }) => id,
+    );
+    return c.json({ data: page.map(view), nextCursor });
   },
 });
 

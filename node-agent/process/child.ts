@@ -280,11 +280,9 @@ export class Child {
   /** Changes the hard limit, counted from the start; false when that moment has passed or the process is gone. */
   extend(timeoutMs: number): boolean {
     if (this.phase === "ended" || this.limits.elapsedMs() >= timeoutMs) return false;
-    const spec = { ...this.#spec, timeoutMs };
-    // Forgotten in this moment, folder and all.
-    if (!existsSync(this.folder.run)) return false;
-    rewriteSpec(this.folder, spec);
-    this.#spec = spec;
+    this.#spec = { ...this.#spec, timeoutMs };
+    // A start that waits for its turn has no record yet: that is written with the spec as it is then.
+    if (existsSync(this.folder.run)) rewriteSpec(this.folder, this.#spec);
     this.limits.change(this.#spec);
     return true;
   }

@@ -1,3 +1,4 @@
+import { within } from "#shared/within.ts";
 import type { OutputChunk } from "../../needs.ts";
 
 /**
@@ -49,16 +50,6 @@ export const chunkStream = (
       chunks.return?.().catch(() => {});
     },
   });
-};
-
-const within = async <T>(step: Promise<T>, ms: number): Promise<T | undefined> => {
-  const { promise, resolve } = Promise.withResolvers<undefined>();
-  const timer = setTimeout(() => resolve(undefined), ms);
-  try {
-    return await Promise.race([step, promise]);
-  } finally {
-    clearTimeout(timer);
-  }
 };
 
 /** The chunks of such a stream, until it ends or breaks. */

@@ -1,3 +1,4 @@
+import { within } from "#shared/within.ts";
 import type { Store } from "../store.ts";
 import { migrationsPending } from "../migrate.ts";
 import { auditStore } from "./audit.ts";
@@ -51,15 +52,8 @@ export function openPostgresStore(options: DatabaseOptions): Store {
 
 type Readiness = Awaited<ReturnType<Store["ready"]>>;
 
-async function readiness(sql: Pool): Promise<Readiness> {
-  const { promise: tooLate, resolve } = Promise.withResolvers<Readiness>();
-  const timer = setTimeout(() => resolve(notReady("the database does not answer")), readyLimitMs);
-  try {
-    return await Promise.race([schemaReadiness(sql), tooLate]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
+const readiness = async (sql: Pool): Promise<Readiness> =>
+  (await within(schemaReadiness(sql), readyLimitMs)) ?? notReady("the database does not answer");
 
 async function schemaReadiness(sql: Pool): Promise<Readiness> {
   try {

@@ -96,4 +96,10 @@ describe("limits of real processes", () => {
     await bench.supervisor.extend(other, 1500);
     expect(await bench.final(other)).toMatchObject({ status: "timed_out" });
   });
+
+  it("is changed by an extension that comes before the command was launched", async () => {
+    const id = bench.start("sleep 0.5; echo done", { timeoutMs: 200 });
+    expect(await bench.supervisor.extend(id, 60_000)).toEqual({ value: {} });
+    expect(await bench.final(id)).toMatchObject({ status: "exited", exitCode: 0 });
+  });
 });
